@@ -1,0 +1,78 @@
+// Package task turns datasets into instances (a problem with its environment
+// and verifier) and runs verifiers for the reward.
+//
+// In: a path (Harbor task, folder of them, SWE-bench-style JSONL) or the
+// bundled set. Out: Instance values; what their three stages need: Spec to
+// open a sandbox, Prepare to lay the repository, TakePatch after the run,
+// Verify in a fresh sandbox for the reward.
+package task
+
+import (
+	"context"
+	"io/fs"
+	"time"
+
+	"rollbench/sandbox"
+)
+
+// Instance is one problem of a dataset. It is immutable after loading.
+type Instance struct {
+	ID          string
+	Format      string // harbor, swebench
+	Origin      string // file or folder (and line) it came from, for messages
+	Instruction string // exact text for the agent
+	Workdir     string // absolute, in the sandbox
+	Image       string // the image to run; for a Dockerfile build, the content-hash tag
+	Build       *sandbox.Build
+	LocalOK     bool     // may run in a local sandbox: needs nothing of an image
+	Needs       []string // programs a local sandbox must have: python3, go, git
+	Network     bool
+	CPUs        float64
+	MemoryMB    int
+	DiskMB      int
+	BuildLimit  time.Duration
+	AgentLimit  time.Duration // whole run stage
+	VerifyLimit time.Duration
+	Env         map[string]string
+	// Reference is the known solution; its zero value means there is none.
+	Reference Reference
+	// TestCommand is what a person (or the simulated policy) would type to run
+	// the visible tests, "" when unknown.
+	TestCommand string
+
+	kind verifier // how it is prepared and verified
+}
+
+// Reference is a known solution: a unified diff against the prepared
+// repository, or a script for the sandbox.
+type Reference struct {
+	Patch  []byte
+	Script []byte
+}
+
+// None reports whether there is no reference solution.
+func (r Reference) None() bool { return len(r.Patch) == 0 && len(r.Script) == 0 }
+
+// Verdict is what a verifier found. Reward is nil when the verifier itself
+// could not run or timed out; Note says why in one line.
+type Verdict struct {
+	Reward *float64
+	Parts  map[string]float64
+	Note   string
+	Log    []byte // raw output, bounded
+	Wall   time.Duration
+}
+
+// verifier is what differs between dataset formats.
+type verifier interface {
+	// prepare lays the repository and hides history and answers.
+	prepare(ctx context.Context, in *Instance, sb sandbox.Sandbox) error
+	// verify runs in a fresh, prepared sandbox with the patch already applied.
+	verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (Verdict, error)
+	// solve applies the reference solution (validate only).
+	solve(ctx context.Context, in *Instance, sb sandbox.Sandbox) error
+}
+
+// A dataset that is not rooted in the file system (the bundled set) is read
+// through fs.FS like any other.
+var _ fs.FS

@@ -1,0 +1,168 @@
+package sessions
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Kind of an event.
+type Kind string
+
+// The kinds, each with its payload type. An event without a trajectory key is
+// a fact of the run.
+const (
+	KindRunStarted   Kind = "run.started"   // RunStarted
+	KindRunEnded     Kind = "run.ended"     // RunEnded
+	KindLimits       Kind = "run.limits"    // Limits
+	KindWarning      Kind = "warning"       // Warning (run or trajectory)
+	KindState        Kind = "state"         // StateChange
+	KindAttempt      Kind = "attempt"       // Attempt
+	KindSandbox      Kind = "sandbox"       // SandboxChange
+	KindModelCalled  Kind = "model.called"  // ModelCalled
+	KindReply        Kind = "reply"         // ReplyMade, with the turn
+	KindToolStarted  Kind = "tool.started"  // ToolStarted
+	KindToolFinished Kind = "tool.finished" // ToolFinished
+	KindTurnDone     Kind = "turn.done"     // TurnDone, with the turn
+	KindBreak        Kind = "prefix.broken" // PrefixBroken
+	KindFinish       Kind = "finish"        // Finished
+	KindCause        Kind = "cause"         // Cause
+	KindPatch        Kind = "patch"         // PatchTaken; the patch itself is in the patch table
+	KindReward       Kind = "reward"        // Rewarded
+	KindCommand      Kind = "command"       // Commanded: a verb a person used
+	KindIntervention Kind = "intervention"  // Intervention: a change a person made
+)
+
+// Event is one fact. Seq grows by one within a run; it is given when the
+// event is stored.
+type Event struct {
+	Seq  int64           `json:"seq"`
+	Time time.Time       `json:"time"`
+	Key  Key             `json:"key"`
+	Kind Kind            `json:"kind"`
+	Data json.RawMessage `json:"data"`
+}
+
+// The payloads.
+type (
+	RunStarted struct {
+		PID     int    `json:"pid"`
+		Host    string `json:"host"`
+		Resumed bool   `json:"resumed"`
+		Policy  string `json:"policy"`
+	}
+	RunEnded struct {
+		Why string `json:"why"` // finished, stopped, error
+	}
+	Limits struct {
+		Who        string `json:"who"` // config, operator
+		Why        string `json:"why"`
+		MaxInit    int    `json:"max_parallel_init"`
+		MaxAgents  int    `json:"max_parallel_agents"`
+		MaxEval    int    `json:"max_eval_parallel_agents"`
+		MaxLive    int    `json:"max_live_sandboxes"`
+		MaxReady   int    `json:"max_ready"`
+		Policy     string `json:"policy"`
+		NumMembers int    `json:"members"`
+	}
+	Warning struct {
+		Text string `json:"text"`
+	}
+	StateChange struct {
+		State  State      `json:"state"`
+		Held   HeldReason `json:"held,omitempty"`
+		At     Gate       `json:"at,omitempty"`
+		Why    string     `json:"why,omitempty"`
+		Budget int        `json:"token_budget,omitempty"` // with running
+		Turns  int        `json:"max_turns,omitempty"`    // with running
+	}
+	Attempt struct {
+		N   int    `json:"n"`
+		Why string `json:"why"`
+	}
+	SandboxChange struct {
+		Purpose   string `json:"purpose"` // run or eval
+		Open      bool   `json:"open"`
+		Kind      string `json:"kind"`
+		ID        string `json:"id"`
+		Image     string `json:"image,omitempty"`
+		Isolation string `json:"isolation,omitempty"`
+	}
+	ModelCalled struct {
+		Turn int `json:"turn"`
+	}
+	ReplyMade struct {
+		Turn         int      `json:"turn"`
+		Version      int      `json:"version"`
+		Source       Source   `json:"source"`
+		Tools        []string `json:"tools"` // names called
+		PromptTokens int      `json:"prompt_tokens"`
+		OutputTokens int      `json:"output_tokens"`
+		Tokens       int      `json:"tokens"` // of the budget used after this reply
+		FirstLen     int      `json:"first_prompt_tokens"`
+		Finish       string   `json:"finish_reason"`
+	}
+	ToolStarted struct {
+		Turn int    `json:"turn"`
+		Tool string `json:"tool"`
+		Args string `json:"arguments"`
+	}
+	ToolFinished struct {
+		Turn   int           `json:"turn"`
+		Tool   string        `json:"tool"`
+		Status string        `json:"status"`
+		Exit   *int          `json:"exit,omitempty"`
+		Wall   time.Duration `json:"wall_ns"`
+		Bytes  int64         `json:"bytes"`
+	}
+	TurnDone struct {
+		Turn int `json:"turn"`
+	}
+	PrefixBroken struct {
+		Turn     int    `json:"turn"`
+		Position int    `json:"position"`
+		Expected string `json:"expected"` // text around the break
+		Got      string `json:"got"`
+	}
+	Finished struct {
+		Reason FinishReason `json:"reason"`
+		Detail string       `json:"detail,omitempty"`
+	}
+	Cause struct {
+		Stage string `json:"stage"`
+		Error string `json:"error"`
+	}
+	PatchTaken struct {
+		Bytes int `json:"bytes"`
+		Files int `json:"files"`
+	}
+	Rewarded struct {
+		Reward *float64           `json:"reward"` // absent when the verifier could not run
+		Note   string             `json:"note,omitempty"`
+		Parts  map[string]float64 `json:"parts,omitempty"` // further numbers of the verifier
+		Wall   time.Duration      `json:"wall_ns"`
+	}
+	Commanded struct {
+		Verb string `json:"verb"` // pause, continue, step, over, out, stop, cancel, …
+		All  bool   `json:"all"`
+		By   string `json:"by"` // operator
+		Note string `json:"note,omitempty"`
+	}
+	// Intervention is a change that makes the trajectory intervened.
+	Intervention struct {
+		Verb   string `json:"verb"` // inject, edit, reject, replace, force_finish, …
+		Turn   int    `json:"turn"`
+		At     Gate   `json:"at"`
+		By     string `json:"by"` // operator
+		Before string `json:"before,omitempty"`
+		After  string `json:"after,omitempty"`
+	}
+)
+
+// NewEvent with its payload encoded. Time is given by the caller, Seq by the store.
+func NewEvent(at time.Time, key Key, kind Kind, payload any) Event {
+	data, err := json.Marshal(payload)
+	if err != nil {
+		panic("sessions: payload of " + string(kind) + " cannot be encoded: " + err.Error()) // the payload types above always can
+	}
+	return Event{Time: at, Key: key, Kind: kind, Data: data}
+}

@@ -1,0 +1,36 @@
+package ui
+
+import (
+	"context"
+
+	"rollbench/engine"
+	"rollbench/sessions"
+)
+
+// Commands are the verbs of a running engine. Each returns nil when the verb
+// is accepted; its effect comes back as an event. The error is one line for
+// the person: why the verb does not apply now.
+type Commands interface {
+	Status() *engine.Status
+	// Pause holds the trajectory at its next gate; the zero key means all.
+	Pause(key sessions.Key) error
+	// Continue lets a held trajectory go on; the zero key means all.
+	Continue(key sessions.Key) error
+	// Step lets a held trajectory go on to the next gate (how "into"), to the
+	// end of this turn ("over") or of the run stage ("out").
+	Step(key sessions.Key, how string) error
+	// Cancel ends the trajectory; the zero key ends all.
+	Cancel(key sessions.Key) error
+	// Inject adds a user message before the next model call.
+	Inject(key sessions.Key, text string) error
+	// EditCall replaces the pending call number index (held at after-reply).
+	EditCall(key sessions.Key, index int, name, arguments string) error
+	// Reject answers the pending calls with the reason instead of running them.
+	Reject(key sessions.Key, reason string) error
+	// Finish ends the run stage now; the trajectory is still evaluated (force_finished).
+	Finish(key sessions.Key) error
+}
+
+// Exporter writes the run's transitions to a file and returns its path and a
+// one-line summary.
+type Exporter func(ctx context.Context, includeIntervened bool) (path, summary string, err error)
