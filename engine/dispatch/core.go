@@ -1,0 +1,352 @@
+package dispatch
+
+import "fmt"
+
+// Action tells the driver what to do.
+type Action struct {
+	Item Item
+	Do   Do
+	// Stage to start, for Start.
+	Stage Stage
+	// Cancelled: start the stage only to let go of what the item holds. It
+	// occupies no slot.
+	Cancelled bool
+}
+
+// Do is the verb of an action.
+type Do uint8
+
+// The verbs.
+const (
+	Start  Do = iota // start a stage
+	Resume           // a held item has its run slot again
+	End              // the item has left its last stage
+)
+
+// phase of an item, between the calls of the driver.
+type phase uint8
+
+const (
+	queued  phase = iota
+	initing       // in init
+	ready         // initialised, waits for a run slot
+	running       // in run, with a slot
+	held          // in run, without a slot
+	wanting       // in run, waits to get a slot back
+	ran           // waits for eval
+	evaling       // in eval
+	ended
+)
+
+type item struct {
+	phase     phase
+	place     bool // counts as live
+	slot      bool // counts as busy in its stage
+	cancelled bool
+}
+
+// Core is the state machine. It is not safe for concurrent use.
+type Core struct {
+	policy Policy
+	limits Limits
+	bounds bounds
+	items  []item
+	busy   [numStages]int
+	live   int
+	held   int // items held or wanting
+	left   int // items not ended
+	stop   bool
+	// Waiting items by rank in the order given: queued for init, ready for run,
+	// wanting a run slot back, ran for eval.
+	waitInit, waitRun, waitBack, waitEval rankQueue
+	out                                   []Action
+}
+
+// NewCore with every item queued. order lists all items, first to start first;
+// nil means 0…n−1.
+func NewCore(p Policy, l Limits, n int, order []Item) *Core {
+	c := &Core{policy: p, limits: l, bounds: resolve(p, l), items: make([]item, n), left: n}
+	rank := make([]int, n)
+	for i := range rank {
+		rank[i] = i
+	}
+	for r, it := range order {
+		rank[it] = r
+	}
+	for _, q := range []*rankQueue{&c.waitInit, &c.waitRun, &c.waitBack, &c.waitEval} {
+		q.rank = rank
+	}
+	return c
+}
+
+// Skip marks an item as already through, before Begin: it ends at once without
+// starting a stage. SkipTo(Eval) lets it enter at eval.
+func (c *Core) Skip(it Item) {
+	c.must(it, queued)
+	c.items[it].phase = ended
+	c.left--
+}
+
+// SkipToEval lets an item enter at eval (its run stage was recorded earlier).
+func (c *Core) SkipToEval(it Item) {
+	c.must(it, queued)
+	c.items[it].phase = ran
+	c.waitEval.push(it)
+}
+
+// Begin queues the items and returns the first actions.
+func (c *Core) Begin() []Action {
+	for i := range c.items {
+		if c.items[i].phase == queued {
+			c.waitInit.push(Item(i))
+		}
+	}
+	return c.admit()
+}
+
+// Left is the number of items that have not ended.
+func (c *Core) Left() int { return c.left }
+
+// InitDone says that init ended. go on false ends the item (its sandbox is
+// closed by then).
+func (c *Core) InitDone(it Item, goOn bool) []Action {
+	c.must(it, initing)
+	c.giveSlot(it, Init)
+	if !goOn {
+		c.end(it)
+		return c.admit()
+	}
+	c.items[it].phase = ready
+	if c.items[it].cancelled {
+		c.startCancelled(it, Run)
+	} else {
+		c.waitRun.push(it)
+	}
+	return c.admit()
+}
+
+// RunDone says that the run stage ended and its sandbox is closed. eval false
+// ends the item without evaluation.
+func (c *Core) RunDone(it Item, eval bool) []Action {
+	c.must(it, running, held, wanting)
+	if c.items[it].phase != running {
+		c.held--
+		c.waitBack.remove(it)
+	}
+	c.giveSlot(it, Run)
+	if !c.bounds.keep {
+		c.givePlace(it)
+	}
+	if !eval {
+		c.end(it)
+		return c.admit()
+	}
+	c.items[it].phase = ran
+	if c.items[it].cancelled {
+		c.startCancelled(it, Eval)
+	} else {
+		c.waitEval.push(it)
+	}
+	return c.admit()
+}
+
+// EvalDone says that eval ended and its sandbox is closed.
+func (c *Core) EvalDone(it Item) []Action {
+	c.must(it, evaling)
+	c.giveSlot(it, Eval)
+	c.end(it)
+	return c.admit()
+}
+
+// Hold gives a running item's slot back; its sandbox stays live.
+func (c *Core) Hold(it Item) []Action {
+	c.must(it, running)
+	c.giveSlot(it, Run)
+	c.items[it].phase = held
+	c.held++
+	return c.admit()
+}
+
+// Want asks for a held item's slot; Resume is the answer.
+func (c *Core) Want(it Item) []Action {
+	c.must(it, held)
+	c.items[it].phase = wanting
+	c.waitBack.push(it)
+	return c.admit()
+}
+
+// Cancel takes a waiting item out of its queue and starts the next stage only
+// to let go of it. A busy item is the driver's to interrupt; it will not wait
+// for a slot again.
+func (c *Core) Cancel(it Item) []Action {
+	x := &c.items[it]
+	if x.phase == ended || x.cancelled {
+		return nil
+	}
+	x.cancelled = true
+	switch x.phase {
+	case queued:
+		c.waitInit.remove(it)
+		c.startCancelled(it, Init)
+	case ready:
+		c.waitRun.remove(it)
+		c.startCancelled(it, Run)
+	case ran:
+		c.waitEval.remove(it)
+		c.startCancelled(it, Eval)
+	case wanting:
+		c.waitBack.remove(it)
+		c.held--
+		x.phase = running
+		c.out = append(c.out, Action{Item: it, Do: Resume, Cancelled: true})
+	}
+	return c.admit()
+}
+
+// SetLimits changes policy-independent limits while running. A lowered limit
+// kills nothing: what is busy drains.
+func (c *Core) SetLimits(l Limits) []Action {
+	keep := c.bounds.keep
+	c.limits, c.bounds = l, resolve(c.policy, l)
+	c.bounds.keep = keep
+	return c.admit()
+}
+
+// Stop starts nothing more; what is busy ends by itself.
+func (c *Core) Stop() { c.stop = true }
+
+// Snapshot of the queues.
+type Snapshot struct {
+	Waiting [3]int // for init, for a run slot (ready and resumed), for eval
+	Busy    [3]int
+	Limit   [3]int // 0: none
+	Ready   int    // initialised and waiting for their first run slot
+	Held    int
+	Live    int
+	MaxLive int // 0: none
+	Left    int
+	// LimitedBy is the stage or "sandboxes" that keeps waiting items from
+	// starting, "" when nothing waits.
+	LimitedBy string
+}
+
+// Snapshot returns the state of the queues.
+func (c *Core) Snapshot() Snapshot {
+	s := Snapshot{
+		Waiting: [3]int{c.waitInit.len(), c.waitRun.len() + c.waitBack.len(), c.waitEval.len()},
+		Busy:    c.busy, Ready: c.waitRun.len(), Held: c.held - c.waitBack.len(), Live: c.live, Left: c.left,
+		MaxLive: shown(c.bounds.live),
+	}
+	for i := range s.Limit {
+		s.Limit[i] = shown(c.bounds.busy[i])
+	}
+	switch {
+	case c.waitEval.len() > 0 && c.busy[Eval] >= c.bounds.busy[Eval]:
+		s.LimitedBy = "eval"
+	case s.Waiting[Run] > 0:
+		s.LimitedBy = "run"
+	case c.waitInit.len() > 0 && c.live >= c.bounds.live:
+		s.LimitedBy = "sandboxes"
+	case c.waitInit.len() > 0:
+		s.LimitedBy = "init"
+	}
+	return s
+}
+
+func shown(n int) int {
+	if n == none {
+		return 0
+	}
+	return n
+}
+
+// admit starts whatever may start: eval first (it has the first claim on a
+// freed place), then items resumed by a person, ready ones, and new ones.
+func (c *Core) admit() []Action {
+	if !c.stop {
+		for c.waitEval.len() > 0 && c.busy[Eval] < c.bounds.busy[Eval] && (c.items[c.waitEval.peek()].place || c.live < c.bounds.live) {
+			c.start(c.waitEval.pop(), Eval, evaling)
+		}
+		for c.waitBack.len() > 0 && c.busy[Run] < c.bounds.busy[Run] {
+			it := c.waitBack.pop()
+			c.held--
+			c.items[it].phase, c.items[it].slot = running, true
+			c.busy[Run]++
+			c.out = append(c.out, Action{Item: it, Do: Resume})
+		}
+		for c.waitRun.len() > 0 && c.busy[Run] < c.bounds.busy[Run] {
+			c.start(c.waitRun.pop(), Run, running)
+		}
+		for c.mayInit() {
+			c.start(c.waitInit.pop(), Init, initing)
+		}
+	}
+	out := c.out
+	c.out = nil
+	return out
+}
+
+// mayInit: a slot and a place are free, no trajectory waits for a place to be
+// evaluated in, and the item will find room among the ready ones. Held items
+// count as if they had their run slot, since they will want it back.
+func (c *Core) mayInit() bool {
+	if c.waitInit.len() == 0 || c.busy[Init] >= c.bounds.busy[Init] || c.live >= c.bounds.live {
+		return false
+	}
+	if c.waitEval.len() > 0 && c.busy[Eval] < c.bounds.busy[Eval] {
+		return false // eval waits for a place
+	}
+	if c.bounds.ready == none {
+		return true
+	}
+	free := max(c.bounds.busy[Run]-c.busy[Run]-c.held, 0)
+	return c.busy[Init]+c.waitRun.len()-free < c.bounds.ready
+}
+
+func (c *Core) start(it Item, s Stage, p phase) {
+	x := &c.items[it]
+	x.phase, x.slot = p, true
+	c.busy[s]++
+	if s != Run && !x.place {
+		x.place = true
+		c.live++
+	}
+	c.out = append(c.out, Action{Item: it, Do: Start, Stage: s})
+}
+
+func (c *Core) startCancelled(it Item, s Stage) {
+	c.items[it].phase = [numStages]phase{initing, running, evaling}[s]
+	c.out = append(c.out, Action{Item: it, Do: Start, Stage: s, Cancelled: true})
+}
+
+func (c *Core) giveSlot(it Item, s Stage) {
+	if c.items[it].slot {
+		c.items[it].slot = false
+		c.busy[s]--
+	}
+}
+
+func (c *Core) givePlace(it Item) {
+	if c.items[it].place {
+		c.items[it].place = false
+		c.live--
+	}
+}
+
+func (c *Core) end(it Item) {
+	c.givePlace(it)
+	c.items[it].phase = ended
+	c.left--
+	c.out = append(c.out, Action{Item: it, Do: End})
+}
+
+// must panics when the driver reports something that cannot have happened:
+// an impossible state, never an effect of input.
+func (c *Core) must(it Item, want ...phase) {
+	for _, p := range want {
+		if c.items[it].phase == p {
+			return
+		}
+	}
+	panic(fmt.Sprintf("dispatch: item %d is in phase %d, want one of %v", it, c.items[it].phase, want))
+}
