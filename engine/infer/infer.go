@@ -59,6 +59,9 @@ type Request struct {
 	// Stream receives text as it comes (content, reasoning and call text in
 	// order). nil: the reply is not streamed. It must not block.
 	Stream func(text string)
+	// Restart is called before a retry when text of the failed attempt had
+	// been streamed: what was shown is void. nil is allowed.
+	Restart func()
 }
 
 // Reply is one model call as the endpoint answered it.
@@ -114,7 +117,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Capabilities are what a probe found the endpoint to support.
 type Capabilities struct {
-	Server      string   `json:"server"` // vllm, sglang, simulated, openai (unknown)
+	Server      string   `json:"server"` // vllm, sglang, llama.cpp, simulated, openai (unknown)
 	Version     string   `json:"version"`
 	Models      []string `json:"models"`
 	MaxModelLen int      `json:"max_model_len"` // 0 when unknown

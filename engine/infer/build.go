@@ -1,0 +1,200 @@
+package infer
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// builder puts a Reply together from a whole answer or from a stream's chunks.
+type builder struct {
+	start   time.Time
+	deliver func(string) // nil when not streamed
+	first   time.Duration
+
+	model     string
+	prompt    tokenIDs
+	output    tokenIDs
+	logs      []float64
+	sawLogs   bool // a list of logprobs came, perhaps an empty one
+	badLog    bool // one of its entries had no number
+	raw       strings.Builder
+	rawHoles  bool // a token came without text
+	reasoning strings.Builder
+	content   strings.Builder
+	calls     []*callBuilder
+	finish    string
+	usage     *usage
+}
+
+type callBuilder struct {
+	index     int
+	id, name  string
+	arguments strings.Builder
+}
+
+func (b *builder) add(a *answer) {
+	if a.Model != "" {
+		b.model = a.Model
+	}
+	if a.PromptTokenIDs != nil {
+		b.prompt = a.PromptTokenIDs
+	}
+	if a.Usage != nil {
+		b.usage = a.Usage
+	}
+	for i := range a.Choices {
+		if a.Choices[i].Index == 0 {
+			b.addChoice(&a.Choices[i])
+		}
+	}
+}
+
+func (b *builder) addChoice(c *choice) {
+	if c.PromptTokenIDs != nil {
+		b.prompt = c.PromptTokenIDs
+	}
+	if c.TokenIDs != nil {
+		if b.output == nil {
+			b.output = tokenIDs{}
+		}
+		b.output = append(b.output, c.TokenIDs...)
+	}
+	if c.Logprobs != nil && c.Logprobs.Content != nil {
+		b.addLogprobs(c.Logprobs.Content)
+	}
+	if c.FinishReason != "" {
+		b.finish = c.FinishReason
+	}
+	b.addPiece(c.Message)
+	b.addPiece(c.Delta)
+	if b.first == 0 && (len(c.TokenIDs) > 0 || b.content.Len()+b.reasoning.Len()+len(b.calls) > 0) {
+		b.first = time.Since(b.start)
+	}
+}
+
+func (b *builder) addLogprobs(entries []tokenLogprob) {
+	b.sawLogs = true
+	for _, t := range entries {
+		if t.Logprob == nil {
+			b.badLog = true
+			continue
+		}
+		// −9999 is the server's clamp for −∞ and stays as it is.
+		b.logs = append(b.logs, *t.Logprob)
+		switch {
+		case t.Bytes != nil:
+			for _, v := range t.Bytes {
+				b.raw.WriteByte(byte(v))
+			}
+		case t.Token != "" && !strings.HasPrefix(t.Token, "token_id:"):
+			b.raw.WriteString(t.Token)
+		default:
+			b.rawHoles = true
+		}
+	}
+}
+
+func (b *builder) addPiece(p piece) {
+	b.write(&b.reasoning, p.reasoning())
+	b.write(&b.content, p.Content)
+	for i, c := range p.ToolCalls {
+		index := i // whole answers number their calls by position
+		if c.Index != nil {
+			index = *c.Index
+		}
+		call := b.call(index)
+		if c.ID != "" {
+			call.id = c.ID
+		}
+		if c.Function.Name != "" && call.name == "" {
+			call.name = c.Function.Name
+			b.tell(call.name + " ")
+		}
+		b.write(&call.arguments, c.Function.Arguments)
+	}
+}
+
+// call with that index, new ones in the order they appear.
+func (b *builder) call(index int) *callBuilder {
+	for _, c := range b.calls {
+		if c.index == index {
+			return c
+		}
+	}
+	c := &callBuilder{index: index}
+	b.calls = append(b.calls, c)
+	return c
+}
+
+func (b *builder) write(to *strings.Builder, text string) {
+	if text != "" {
+		to.WriteString(text)
+		b.tell(text)
+	}
+}
+
+func (b *builder) tell(text string) {
+	if b.deliver != nil {
+		b.deliver(text)
+	}
+}
+
+// reply as a whole, or what is wrong with its counts.
+func (b *builder) reply() (Reply, string) {
+	if problem := b.check(); problem != "" {
+		return Reply{}, problem
+	}
+	r := Reply{
+		PromptIDs: b.prompt, OutputIDs: b.output, Logprobs: b.logs,
+		Reasoning: b.reasoning.String(), Content: b.content.String(),
+		FinishReason: b.finish, Model: b.model, FirstToken: b.first,
+		PromptTokens: len(b.prompt), OutputTokens: max(len(b.output), len(b.logs)),
+	}
+	if !b.rawHoles {
+		r.Raw = b.raw.String()
+	}
+	for i, c := range b.calls {
+		if c.id == "" {
+			c.id = fmt.Sprintf("call_%d", i)
+		}
+		r.Calls = append(r.Calls, ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String()})
+	}
+	if u := b.usage; u != nil {
+		if u.PromptTokens != nil {
+			r.PromptTokens = *u.PromptTokens
+		}
+		if u.CompletionTokens != nil {
+			r.OutputTokens = *u.CompletionTokens
+		}
+		if u.Details != nil {
+			r.CachedTokens = u.Details.CachedTokens
+		}
+	}
+	return r, ""
+}
+
+// check compares the counts that were reported: ids = logprobs = usage.
+func (b *builder) check() string {
+	if b.badLog {
+		return "a sampled token has no logprob while others have"
+	}
+	if b.output != nil && b.sawLogs && len(b.output) != len(b.logs) {
+		return fmt.Sprintf("%d token ids but %d logprobs", len(b.output), len(b.logs))
+	}
+	if b.usage == nil {
+		return ""
+	}
+	if n := b.usage.CompletionTokens; n != nil {
+		if b.output != nil && len(b.output) != *n {
+			return fmt.Sprintf("%d token ids but usage counts %d", len(b.output), *n)
+		}
+		if b.sawLogs && len(b.logs) != *n {
+			return fmt.Sprintf("%d logprobs but usage counts %d", len(b.logs), *n)
+		}
+	}
+	if n := b.usage.PromptTokens; n != nil && b.prompt != nil && len(b.prompt) != *n {
+		return fmt.Sprintf("%d prompt ids but usage counts %d", len(b.prompt), *n)
+	}
+	return ""
+}

@@ -1,0 +1,185 @@
+package infer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Secret is a key that never shows in a log, an error or a dump.
+type Secret string
+
+func (Secret) String() string { return "***" }
+
+// GoString hides the key from %#v too.
+func (Secret) GoString() string { return "***" }
+
+// MarshalText hides the key from JSON and TOML.
+func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
+
+// Options of a client. Zero values take the defaults in brackets.
+type Options struct {
+	BaseURL string // with or without /v1
+	Model   string // "" takes the server's only model (after Probe)
+	Key     Secret // bearer token, "" for none
+	// RequestLimit bounds one Chat call with all its retries [10 min].
+	RequestLimit time.Duration
+	// IdleLimit bounds the silence between two pieces of a stream, from the
+	// first piece on: a queued request may be silent until RequestLimit [60 s].
+	IdleLimit time.Duration
+	Retries   int            // further attempts after a failed one; negative for none [3]
+	HTTP      *http.Client   // [own, without a global timeout]
+	Rand      func() float64 // jitter in 0..1, for tests
+}
+
+// Client of one endpoint. It is safe for concurrent use.
+type Client struct {
+	opt  Options
+	root *url.URL // without /v1, without credentials
+	user *url.Userinfo
+	http *http.Client
+
+	model  atomic.Pointer[string]
+	server atomic.Pointer[string] // as Probe found it, "" before
+	extras atomic.Int32           // what the server tolerates, see extras
+
+	scrapes sync.Mutex // guards last
+	last    counters
+}
+
+// extras a chat request may carry; a server that refuses them gets fewer.
+const (
+	extrasAll      = int32(iota) // token ids and logprobs
+	extrasLogprobs               // logprobs only
+	extrasNone
+)
+
+// New checks the options; it does not contact the endpoint.
+func New(opt Options) (*Client, error) {
+	root, err := parseBase(opt.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if opt.RequestLimit == 0 {
+		opt.RequestLimit = 10 * time.Minute
+	}
+	if opt.IdleLimit == 0 {
+		opt.IdleLimit = time.Minute
+	}
+	if opt.Retries == 0 {
+		opt.Retries = 3
+	}
+	if opt.Rand == nil {
+		opt.Rand = rand.Float64
+	}
+	c := &Client{opt: opt, user: root.User, http: opt.HTTP}
+	root.User = nil
+	c.root = root
+	if c.http == nil {
+		c.http = &http.Client{Transport: newTransport()}
+	}
+	model, server := opt.Model, ""
+	c.model.Store(&model)
+	c.server.Store(&server)
+	return c, nil
+}
+
+// parseBase normalises a base URL to its root, without a trailing /v1 or slash.
+func parseBase(base string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(base))
+	if err != nil {
+		// The parser's own text would repeat the URL, credentials included.
+		var parse *url.Error
+		if errors.As(err, &parse) {
+			err = parse.Err
+		}
+		return nil, fmt.Errorf("endpoint URL cannot be read: %w; write it like http://127.0.0.1:8000/v1", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("endpoint URL %q has no http:// or https:// and host; write it like http://127.0.0.1:8000/v1", u.Redacted())
+	}
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.Path = strings.TrimRight(strings.TrimSuffix(u.Path, "/v1"), "/")
+	u.RawPath, u.RawQuery, u.Fragment = "", "", ""
+	return u, nil
+}
+
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second,
+		// One connection a running trajectory: hundreds are usual.
+		MaxIdleConnsPerHost: 1024,
+		IdleConnTimeout:     90 * time.Second,
+		DisableCompression:  true, // pieces of a stream must not wait for a full block
+	}
+}
+
+// URL is the endpoint's root without /v1 and without credentials.
+func (c *Client) URL() string { return c.root.String() }
+
+// String names the client without its key.
+func (c *Client) String() string { return "endpoint " + c.URL() }
+
+// Model is the model asked for, or the one Probe chose.
+func (c *Client) Model() string { return *c.model.Load() }
+
+// Close drops idle connections. Calls in progress end with their contexts.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// request makes an HTTP request for a path below the root. The length of body
+// is known, so a connection that died idle is replaced by the transport.
+func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.URL()+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("request to %s%s: %w", c.URL(), path, err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	switch {
+	case c.opt.Key != "":
+		req.Header.Set("Authorization", "Bearer "+string(c.opt.Key))
+	case c.user != nil:
+		password, _ := c.user.Password() // absent is the empty password
+		req.SetBasicAuth(c.user.Username(), password)
+	}
+	return req, nil
+}
+
+// maxAnswer bounds any answer's body, bytes: about 5 million token ids.
+const maxAnswer = 256 << 20
+
+// exchange sends one request and reads a whole 2xx answer, at most limit bytes
+// of it. Every other outcome is an *Error, or the context's error.
+func (c *Client) exchange(req *http.Request, limit int64) ([]byte, error) {
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.failed(req.Context(), err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode/100 != 2 {
+		return nil, c.refused(req.Context(), res)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err != nil {
+		return nil, c.failed(req.Context(), err)
+	}
+	if int64(len(body)) > limit {
+		return nil, c.fault(Unavailable, fmt.Sprintf("answer of %s is longer than %d bytes", req.URL.Path, limit), nil)
+	}
+	return body, nil
+}

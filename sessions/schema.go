@@ -1,0 +1,89 @@
+package sessions
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"modernc.org/sqlite"
+)
+
+const dbName = "session.db"
+
+// schemaVersion is kept in PRAGMA user_version.
+const schemaVersion = 1
+
+// The tables. tr is the trajectory's position in queue order. turn.body is the
+// turn as JSON without its free texts and token arrays; texts holds the former
+// byte by byte (tool output need not be valid UTF-8), tokens the latter, apart
+// so that reading a transcript does not touch them.
+const schema = `
+CREATE TABLE run (one INTEGER PRIMARY KEY CHECK (one = 1), json TEXT NOT NULL);
+CREATE TABLE gauge (one INTEGER PRIMARY KEY CHECK (one = 1), json TEXT NOT NULL);
+CREATE TABLE trajectory (
+	tr INTEGER PRIMARY KEY, instance TEXT NOT NULL, id INTEGER NOT NULL,
+	seq INTEGER NOT NULL, json TEXT NOT NULL, UNIQUE (instance, id));
+CREATE TABLE event (
+	seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, instance TEXT NOT NULL, id INTEGER NOT NULL,
+	kind TEXT NOT NULL, data TEXT NOT NULL);
+CREATE TABLE turn (
+	turn INTEGER PRIMARY KEY, tr INTEGER NOT NULL, attempt INTEGER NOT NULL, idx INTEGER NOT NULL,
+	version INTEGER NOT NULL, superseded INTEGER NOT NULL, body TEXT NOT NULL, texts BLOB NOT NULL,
+	UNIQUE (tr, attempt, idx, version));
+CREATE TABLE tokens (turn INTEGER PRIMARY KEY, prompt BLOB, output BLOB, logprobs BLOB);
+CREATE TABLE patch (tr INTEGER NOT NULL, attempt INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tr, attempt));
+CREATE TABLE evallog (tr INTEGER NOT NULL, attempt INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tr, attempt));
+CREATE INDEX trajectory_seq ON trajectory (seq);
+`
+
+// openDB opens the file with the given number of connections at most. A
+// process killed at any instant loses nothing committed (WAL, synchronous
+// NORMAL); only a power cut can take the last moments.
+func openDB(path string, conns int, pragmas ...string) (*sql.DB, error) {
+	q := url.Values{"mode": {"rw"}}
+	for _, p := range append([]string{"busy_timeout(5000)", "synchronous(NORMAL)"}, pragmas...) {
+		q.Add("_pragma", p)
+	}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	return db, nil
+}
+
+func checkVersion(ctx context.Context, db *sql.DB) error {
+	var v int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v); err != nil {
+		return explain(err)
+	}
+	switch {
+	case v == 0:
+		return errors.New("it is not a recorded run")
+	case v > schemaVersion:
+		return fmt.Errorf("its format %d is newer than this rollbench reads (%d); use a newer rollbench", v, schemaVersion)
+	}
+	return nil
+}
+
+// explain puts the fix to the database errors a person can do something about.
+func explain(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	const full, notADB, corrupt, readonly = 13, 26, 11, 8 // SQLite's primary result codes
+	switch e.Code() & 0xff {
+	case full:
+		return fmt.Errorf("disk is full; free space there and resume the run: %w", err)
+	case notADB, corrupt:
+		return fmt.Errorf("file is damaged: %w", err)
+	case readonly:
+		return fmt.Errorf("file or folder is not writable: %w", err)
+	}
+	return err
+}

@@ -1,0 +1,269 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// transaction stores one group of writes. Everything that can be refused is
+// checked before the first row of a write is touched, so a refused write
+// leaves nothing and the others go on.
+type transaction struct {
+	conn    *writeConn
+	rows    []Trajectory       // as committed
+	changed map[int]Trajectory // rows this transaction changes
+	seq     int64
+}
+
+// run stores the group and answers those it refuses. It returns the writes
+// whose fate is that of the transaction, and the database's error if any.
+func (tx *transaction) run(group []*request) (accepted []*request, err error) {
+	if _, err := tx.conn.exec("BEGIN IMMEDIATE"); err != nil {
+		return group, err
+	}
+	for i, r := range group {
+		refusal, err := tx.store(r)
+		if err != nil {
+			return append(accepted, group[i:]...), tx.rollback(err)
+		}
+		if refusal != nil {
+			r.done <- refusal
+			continue
+		}
+		accepted = append(accepted, r)
+	}
+	if err := tx.storeRows(); err != nil {
+		return accepted, tx.rollback(err)
+	}
+	if _, err := tx.conn.exec("COMMIT"); err != nil {
+		return accepted, tx.rollback(err)
+	}
+	for tr, t := range tx.changed {
+		if t.State.Ended() {
+			delete(tx.conn.chains, tr) // no more turns: give the memory back
+		}
+	}
+	return accepted, nil
+}
+
+// rollback undoes the transaction and forgets token sequences that may hold
+// turns of it. SQLite has often undone it itself by then, which is no error.
+func (tx *transaction) rollback(cause error) error {
+	clear(tx.conn.chains)
+	var inTransaction bool
+	if _, err := tx.conn.exec("ROLLBACK"); err != nil {
+		inTransaction = tx.open()
+	}
+	if inTransaction {
+		return fmt.Errorf("%w (and the transaction cannot be undone)", cause)
+	}
+	return cause
+}
+
+// open reports whether a transaction is still open: beginning one then fails.
+func (tx *transaction) open() bool {
+	if _, err := tx.conn.exec("BEGIN"); err != nil {
+		return true
+	}
+	_, err := tx.conn.exec("ROLLBACK")
+	return err != nil
+}
+
+// store puts one request into the transaction.
+func (tx *transaction) store(r *request) (refusal, err error) {
+	if err := r.ctx.Err(); err != nil {
+		return err, nil
+	}
+	if r.gauge != nil {
+		_, err := tx.conn.exec("INSERT INTO gauge VALUES (1, ?) ON CONFLICT DO UPDATE SET json = excluded.json", string(r.gauge))
+		return nil, err
+	}
+	rows, refusal := tx.reduce(r.write.Events)
+	if refusal != nil {
+		return refusal, nil
+	}
+	if r.write.Patch != nil || r.write.EvalLog != nil {
+		if _, ok := tx.conn.byKey[r.write.Key]; !ok {
+			return notMember(r.write.Key, tx.conn.run), nil
+		}
+	}
+	if r.write.Turn != nil {
+		if refusal, err := tx.storeTurn(r); refusal != nil || err != nil {
+			return refusal, err
+		}
+	}
+	if err := tx.storeArtifacts(&r.write); err != nil {
+		return nil, err
+	}
+	if err := tx.storeEvents(r.write.Events); err != nil {
+		return nil, err
+	}
+	for tr, t := range rows {
+		tx.changed[tr] = t
+	}
+	return nil, nil
+}
+
+// reduce applies the events to copies of their rows.
+func (tx *transaction) reduce(events []Event) (map[int]Trajectory, error) {
+	rows := map[int]Trajectory{}
+	for i := range events {
+		e := events[i]
+		if !json.Valid(e.Data) {
+			return nil, fmt.Errorf("event %s of %s: payload is not JSON", e.Kind, e.Key)
+		}
+		if e.Key.IsZero() {
+			continue // a fact of the run
+		}
+		tr, ok := tx.conn.byKey[e.Key]
+		if !ok {
+			return nil, notMember(e.Key, tx.conn.run)
+		}
+		t, ok := rows[tr]
+		if !ok {
+			t = tx.row(tr)
+		}
+		e.Time = plain(e.Time)
+		if err := Apply(&t, e); err != nil {
+			return nil, err
+		}
+		rows[tr] = t
+	}
+	return rows, nil
+}
+
+func (tx *transaction) row(tr int) Trajectory {
+	if t, ok := tx.changed[tr]; ok {
+		return t
+	}
+	return tx.rows[tr]
+}
+
+func (tx *transaction) storeEvents(events []Event) error {
+	for i := range events {
+		e := &events[i]
+		tx.seq++
+		e.Seq = tx.seq
+		_, err := tx.conn.exec("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)",
+			e.Seq, e.Time.UnixNano(), e.Key.Instance, e.Key.ID, string(e.Kind), string(e.Data))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *transaction) storeRows() error {
+	for tr, t := range tx.changed {
+		row, err := json.Marshal(t)
+		if err != nil {
+			return fmt.Errorf("encode the row of %s: %w", t.Key, err)
+		}
+		if _, err := tx.conn.exec("UPDATE trajectory SET seq = ?, json = ? WHERE tr = ?", tx.seq, string(row), tr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *transaction) storeArtifacts(w *Write) error {
+	tr := tx.conn.byKey[w.Key]
+	const conflict = " VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"
+	if w.Patch != nil {
+		if _, err := tx.conn.exec("INSERT INTO patch"+conflict, tr, w.Attempt, w.Patch); err != nil {
+			return err
+		}
+	}
+	if w.EvalLog != nil {
+		if _, err := tx.conn.exec("INSERT INTO evallog"+conflict, tr, w.Attempt, w.EvalLog); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storeTurn inserts a turn, or replaces what may change of one that is there
+// (its observations, its being complete or superseded). Token ids are facts of
+// the endpoint and never change.
+func (tx *transaction) storeTurn(r *request) (refusal, err error) {
+	t := r.write.Turn
+	tr, ok := tx.conn.byKey[t.Key]
+	if !ok {
+		return notMember(t.Key, tx.conn.run), nil
+	}
+	open, err := tx.conn.chainOf(tr, t.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	at := place{t.Index, t.Version}
+	fresh := open.last.before(at)
+	if !fresh {
+		if refusal, err := tx.sameTokens(tr, r, open, at); refusal != nil || err != nil {
+			return refusal, err
+		}
+	}
+	if old := r.write.Supersede; old != 0 {
+		done, err := tx.conn.exec("UPDATE turn SET superseded = 1 WHERE tr = ? AND attempt = ? AND idx = ? AND version = ?", tr, t.Attempt, t.Index, old)
+		if err != nil {
+			return nil, err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return fmt.Errorf("turn %d of %s has no version %d to supersede", t.Index, t.Key, old), err
+		}
+	}
+	done, err := tx.conn.exec(`INSERT INTO turn (tr, attempt, idx, version, superseded, body, texts) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET superseded = max(superseded, excluded.superseded), body = excluded.body, texts = excluded.texts`,
+		tr, t.Attempt, t.Index, t.Version, t.Superseded, string(r.turn.body), r.turn.texts)
+	if err != nil || !fresh {
+		return nil, err
+	}
+	row, err := done.LastInsertId()
+	if err != nil {
+		return nil, err
+	}
+	prompt := encodePrompt(open.seq, t.PromptIDs)
+	if _, err := tx.conn.exec("INSERT INTO tokens VALUES (?, ?, ?, ?)", row, prompt, r.turn.output, r.turn.logprobs); err != nil {
+		return nil, err
+	}
+	open.last = tail{at, len(t.PromptIDs)}
+	if t.PromptIDs == nil {
+		open.last.prompt = -1
+	}
+	_, err = open.next(prompt, t.OutputIDs)
+	return nil, err
+}
+
+// sameTokens refuses a stored turn's second commit if its token arrays differ
+// from the first. One without any keeps those that are stored.
+func (tx *transaction) sameTokens(tr int, r *request, open *openChain, at place) (refusal, err error) {
+	t := r.write.Turn
+	var count, same int
+	err = tx.conn.conn.QueryRowContext(context.Background(), `SELECT count(*), coalesce(sum(output IS ? AND logprobs IS ?), 0)
+		FROM turn LEFT JOIN tokens USING (turn) WHERE tr = ? AND attempt = ? AND idx = ? AND version = ?`,
+		r.turn.output, r.turn.logprobs, tr, t.Attempt, at.index, at.version).Scan(&count, &same)
+	switch {
+	case err != nil:
+		return nil, err
+	case count == 0:
+		return fmt.Errorf("turn %d.%d of %s comes after turn %d.%d; turns are stored in order", at.index, at.version, t.Key, open.last.index, open.last.version), nil
+	case t.PromptIDs == nil && t.OutputIDs == nil && t.Logprobs == nil:
+		return nil, nil
+	}
+	seq, last := open.seq, open.last
+	if last.place != at {
+		c, l, err := loadChain(context.Background(), tx.conn.conn, tr, t.Attempt, place{at.index, at.version + 1})
+		if err != nil {
+			return nil, err
+		}
+		seq, last = c.seq, l
+	}
+	if same == 1 && (t.PromptIDs == nil) == (last.prompt < 0) && len(t.PromptIDs) == max(last.prompt, 0) && commonPrefix(seq, t.PromptIDs) == len(t.PromptIDs) {
+		return nil, nil
+	}
+	return errTokens(t), nil
+}
+
+func errTokens(t *Turn) error {
+	return fmt.Errorf("turn %d.%d of %s is stored with other token ids or logprobs; they cannot change", t.Index, t.Version, t.Key)
+}

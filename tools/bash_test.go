@@ -1,0 +1,138 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"rollbench/sandbox"
+)
+
+func TestBashTexts(t *testing.T) {
+	tests := []struct {
+		name   string
+		run    sandbox.Result
+		want   string
+		status Status
+	}{
+		{"output", sandbox.Result{Output: []byte("hello\n"), End: sandbox.Exited},
+			"hello\n[The command completed with exit code 0.]\n[Current working directory: /work]\n[Command finished with exit code 0]", OK},
+		{"no final newline", sandbox.Result{Output: []byte("hello"), End: sandbox.Exited},
+			"hello\n[The command completed with exit code 0.]\n[Current working directory: /work]\n[Command finished with exit code 0]", OK},
+		{"failure", sandbox.Result{Output: []byte("no\n"), ExitCode: 2, End: sandbox.Exited},
+			"no\n[The command completed with exit code 2.]\n[Current working directory: /work]\n[Command finished with exit code 2]", Failed},
+		{"nothing printed", sandbox.Result{End: sandbox.Exited},
+			"[The command printed nothing.]\n[The command completed with exit code 0.]\n[Current working directory: /work]\n[Command finished with exit code 0]", OK},
+		{"hard limit", sandbox.Result{Output: []byte("x\n"), ExitCode: -1, End: sandbox.TimedOut},
+			"x\n[The command timed out after 300 seconds and was killed, with every process it had started. If it needs longer, run it in the background with its output in a file: COMMAND > /tmp/out.txt 2>&1 &]\n[Current working directory: /work]", TimedOut},
+		{"idle limit", sandbox.Result{ExitCode: -1, End: sandbox.IdledOut},
+			"[The command printed nothing.]\n[The command had no new output after 30 seconds and was killed, with every process it had started. If it waits for input, pipe the input in; if it only needs longer, run it in the background with its output in a file: COMMAND > /tmp/out.txt 2>&1 &]\n[Current working directory: /work]", TimedOut},
+		{"coloured", sandbox.Result{Output: []byte("\x1b[31mred\x1b[0m\r\n"), End: sandbox.Exited},
+			"red\n[The command completed with exit code 0.]\n[Current working directory: /work]\n[Command finished with exit code 0]", OK},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFake()
+			f.shell = func(c sandbox.Command) (sandbox.Result, error) {
+				if c.Script != " echo hello \n" || c.Timeout != 300*time.Second || c.Idle != 30*time.Second {
+					t.Errorf("%+v", c)
+				}
+				return tt.run, nil
+			}
+			got := call(t, newTools(t, f, Limits{}), "execute_bash", `{"command": " echo hello \n", "is_input": "false"}`)
+			if got.Text != tt.want || got.Status != tt.status {
+				t.Errorf("%s\n%s", got.Status, got.Text)
+			}
+			if got.Finish || got.Full != nil || got.Dropped != 0 {
+				t.Errorf("%+v", got)
+			}
+			if exited := tt.run.End == sandbox.Exited; (got.Exit != nil) != exited || exited && *got.Exit != tt.run.ExitCode {
+				t.Errorf("exit %v", got.Exit)
+			}
+		})
+	}
+}
+
+func TestBashLongOutput(t *testing.T) {
+	f := newFake()
+	output := bytes.Repeat([]byte("é12345678\n"), 5000) // 50,000 characters
+	f.shell = func(sandbox.Command) (sandbox.Result, error) {
+		return sandbox.Result{Output: output, End: sandbox.Exited}, nil
+	}
+	got := call(t, newTools(t, f, Limits{}), "execute_bash", `{"command": "x"}`)
+	if n := len([]rune(got.Text)); n > 30000 || n < 29900 {
+		t.Errorf("%d characters", n)
+	}
+	if !strings.HasPrefix(got.Text, "é12345678\n") || !strings.Contains(got.Text, "characters are cut here") || !strings.Contains(got.Text, "8\n[The command completed") {
+		t.Error(got.Text[:100])
+	}
+	if !bytes.Equal(got.Full, output) || got.Dropped < 20000 || got.Dropped > 20500 {
+		t.Errorf("full %d, dropped %d", len(got.Full), got.Dropped)
+	}
+}
+
+func TestBashDroppedBySandbox(t *testing.T) {
+	f := newFake()
+	f.shell = func(sandbox.Command) (sandbox.Result, error) {
+		return sandbox.Result{Output: []byte("headtail"), Head: 4, Dropped: 99, End: sandbox.Exited}, nil
+	}
+	got := call(t, newTools(t, f, Limits{}), "execute_bash", `{"command": "x"}`)
+	if !strings.HasPrefix(got.Text, "head\n[... 99 bytes of output were not kept ...]\ntail\n") || got.Dropped != 99 || got.Full == nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// One shell serves all calls; one that breaks is replaced by the next call.
+func TestBashShellLife(t *testing.T) {
+	f := newFake()
+	breaks := false
+	f.shell = func(sandbox.Command) (sandbox.Result, error) {
+		if breaks {
+			return sandbox.Result{}, errors.New("stream closed")
+		}
+		return sandbox.Result{End: sandbox.Exited}, nil
+	}
+	r := newTools(t, f, Limits{})
+	call(t, r, "execute_bash", `{"command": "a"}`)
+	call(t, r, "execute_bash", `{"command": "b"}`)
+	if f.shells != 1 {
+		t.Errorf("%d shells", f.shells)
+	}
+	breaks = true
+	if got := call(t, r, "execute_bash", `{"command": "c"}`); got.Status != Failed || !strings.Contains(got.Text, "stream closed") || !strings.Contains(got.Text, "fresh shell") {
+		t.Errorf("%+v", got)
+	}
+	breaks = false
+	if got := call(t, r, "execute_bash", `{"command": "d"}`); got.Status != OK || f.shells != 2 {
+		t.Errorf("%+v, %d shells", got, f.shells)
+	}
+}
+
+func TestBashWithoutAnythingToRun(t *testing.T) {
+	r := newTools(t, newFake(), Limits{})
+	for _, arguments := range []string{`{"command": ""}`, `{"command": " \n"}`, `{"command": "y", "is_input": "true"}`, `{"command": "", "is_input": "true"}`} {
+		if got := call(t, r, "execute_bash", arguments); got.Status != Failed || !strings.Contains(got.Text, "no command is running") {
+			t.Errorf("%s: %+v", arguments, got)
+		}
+	}
+	if got := call(t, r, "execute_bash", `{"command": "a\u0000b"}`); got.Status != Invalid {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A cancelled call is an error, and still says what was printed until then.
+func TestBashCancelled(t *testing.T) {
+	f := newFake()
+	ctx, cancel := context.WithCancel(t.Context())
+	f.shell = func(sandbox.Command) (sandbox.Result, error) {
+		cancel()
+		return sandbox.Result{Output: []byte("half\n"), ExitCode: -1, End: sandbox.Cancelled}, nil
+	}
+	got, err := newTools(t, f, Limits{}).Run(ctx, "execute_bash", `{"command": "x"}`)
+	if !errors.Is(err, context.Canceled) || !strings.HasPrefix(got.Text, "half\n[The command was cancelled") {
+		t.Errorf("%v %+v", err, got)
+	}
+}

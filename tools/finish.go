@@ -1,0 +1,37 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"strings"
+)
+
+//go:embed finish.md
+var finishText string
+
+var finishParameters = json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "message": {"type": "string", "description": "What was done, and anything that is still open."}
+  }
+}`)
+
+// finish ends the trajectory.
+type finish struct{}
+
+func (finish) Spec() Spec {
+	return Spec{Name: "finish", Description: strings.TrimSpace(finishText), Parameters: finishParameters}
+}
+
+func (finish) Run(_ context.Context, args map[string]any) (Result, error) {
+	message, _ := args["message"].(string)
+	text, cut := cutMiddle(Clean([]byte(message)), 30000, "\n[... %d characters are cut here ...]\n")
+	result := Result{Text: text, Status: OK, Finish: true, Dropped: int64(cut)}
+	if cut > 0 {
+		result.Full = bounded([]byte(message))
+	}
+	return result, nil
+}
+
+func (finish) Close() error { return nil }
