@@ -40,6 +40,8 @@ const (
 	Failed   Status = "error"   // the command or the edit failed
 	TimedOut Status = "timeout" // a limit struck; the tool stays usable
 	Invalid  Status = "invalid" // unknown tool, bad JSON, wrong arguments
+	// Rejected is given by a person instead of running the call.
+	Rejected Status = "rejected"
 )
 
 // Result of a call.

@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"rollbench/sessions"
+	"rollbench/tools"
+)
+
+// judge ends the trajectory when the reply leaves nothing to act on. The reply
+// is already recorded.
+func (l *Loop) judge(ctx context.Context) error {
+	t := l.last
+	var why error
+	switch {
+	case t.Source == sessions.FromOperator:
+		return nil
+	case t.Finish == "abort":
+		why = end(sessions.EndpointLost, "the endpoint aborted turn %d", t.Index)
+	case t.Finish == "length":
+		why = end(sessions.ContextWindowExceeded, "turn %d was cut at the end of the token budget", t.Index)
+	case t.Content == "" && len(t.Calls) == 0:
+		why = end(sessions.BadLLMResponse, "turn %d is empty", t.Index)
+	case len(l.Tools.Specs()) == 0:
+		why = end(sessions.FinalAnswer, "")
+	default:
+		return nil
+	}
+	t.Complete = true
+	if err := l.Record.Commit(ctx, sessions.Write{Turn: t, Events: []sessions.Event{l.event(sessions.KindTurnDone, sessions.TurnDone{Turn: t.Index})}}); err != nil {
+		return err
+	}
+	return why
+}
+
+// act runs the reply's calls in order and turns what they return into the
+// messages of the next prompt: all results of a turn as one block.
+func (l *Loop) act(ctx context.Context) error {
+	t := l.last
+	finished := false
+	var stop error // ends the trajectory, after the turn is recorded
+	for i := len(t.Observations); i < len(t.Calls) && !finished && stop == nil; i++ {
+		o, done, err := l.call(ctx, t.Calls[i])
+		if err != nil && (o == nil || ctx.Err() != nil) {
+			return err
+		}
+		t.Observations = append(t.Observations, *o)
+		finished, stop = done, err
+	}
+	l.fresh = append(l.fresh, observed(t)...)
+	if len(t.Calls) == 0 {
+		l.fresh = append(l.fresh, sessions.Message{Role: "user", Content: noCall(t), Source: sessions.FromHarness})
+	}
+	t.Complete = true
+	if err := l.Record.Commit(ctx, sessions.Write{Turn: t, Events: []sessions.Event{l.event(sessions.KindTurnDone, sessions.TurnDone{Turn: t.Index})}}); err != nil {
+		return err
+	}
+	l.remember(t)
+	switch {
+	case stop != nil:
+		return stop
+	case finished:
+		return end(sessions.FinishTool, "")
+	}
+	return nil
+}
+
+// call runs one call. An error with an observation ends the trajectory after
+// the turn is recorded; an error without one is an interruption.
+func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation, bool, error) {
+	o := &sessions.Observation{CallID: c.ID, Tool: c.Name, Started: l.Now(), Source: sessions.FromTool}
+	if c.Problem != "" {
+		o.Status, o.Source, o.Text = string(tools.Invalid), sessions.FromHarness, c.Problem
+		return o, false, nil
+	}
+	if err := l.commit(ctx, sessions.KindToolStarted, sessions.ToolStarted{Turn: l.turn, Tool: c.Name, Args: c.Arguments}); err != nil {
+		return nil, false, err
+	}
+	l.Watch.Doing(l.turn, c.Name)
+	defer l.Watch.Doing(l.turn, "")
+	var r tools.Result
+	err := l.timed(ctx, func(ctx context.Context) error {
+		var err error
+		r, err = l.Tools.Run(ctx, c.Name, c.Arguments)
+		return err
+	})
+	o.Wall = l.Now().Sub(o.Started)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, false, context.Cause(ctx)
+		}
+		var limit *ending
+		if !errors.As(err, &limit) { // tools answer everything else with a result
+			err = &ending{reason: sessions.SandboxLost, detail: err.Error(), cause: err}
+		}
+		o.Status, o.Text = string(tools.TimedOut), err.Error()
+		return o, false, err
+	}
+	o.Status, o.Text, o.Exit, o.Dropped = string(r.Status), r.Text, r.Exit, r.Dropped
+	if r.Status == tools.Invalid {
+		o.Source = sessions.FromHarness
+	}
+	return o, r.Finish, l.commit(ctx, sessions.KindToolFinished, sessions.ToolFinished{Turn: l.turn, Tool: c.Name, Status: o.Status,
+		Exit: o.Exit, Wall: o.Wall, Bytes: int64(len(r.Text)) + r.Dropped})
+}
+
+// observed are a turn's observations as messages.
+func observed(t *sessions.Turn) []sessions.Message {
+	var out []sessions.Message
+	for _, o := range t.Observations {
+		out = append(out, sessions.Message{Role: "tool", Content: o.Text, ToolCallID: o.CallID, Name: o.Tool, Source: o.Source})
+	}
+	return out
+}

@@ -1,0 +1,213 @@
+// Package agent is the loop of one trajectory: prompt → model → parse → tool →
+// observation, turn by turn, with gates where a person may step in and a
+// budget of tokens, turns and time (SkyRL-Agent, arXiv 2511.16108 §3).
+//
+// In: the instance's instruction, a model, tools, limits. Out: an Outcome (why
+// it ended) and, through the Recorder, every reply and observation, each
+// committed before the next thing happens. The loop is the only writer of its
+// trajectory's run stage.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"rollbench/engine/infer"
+	"rollbench/sessions"
+	"rollbench/tools"
+)
+
+// Model answers prompts. It is what the loop needs of an inference endpoint.
+type Model interface {
+	Chat(ctx context.Context, r infer.Request) (infer.Reply, error)
+	// Tokenize renders the messages by the endpoint's own template.
+	Tokenize(ctx context.Context, m []infer.Message, t []infer.Tool, addGenerationPrompt bool) ([]int32, error)
+	Detokenize(ctx context.Context, ids []int32) (string, error)
+}
+
+// Toolset runs the calls of one trajectory.
+type Toolset interface {
+	Specs() []tools.Spec
+	Run(ctx context.Context, name, arguments string) (tools.Result, error)
+}
+
+// Recorder makes facts durable; Commit returns when they are.
+type Recorder interface {
+	Commit(ctx context.Context, w sessions.Write) error
+}
+
+// Slot is the trajectory's place in the run stage: given back while held.
+type Slot interface {
+	Hold()
+	Want(ctx context.Context) error
+}
+
+// Watcher sees what is going on right now. Its methods must not block.
+type Watcher interface {
+	Doing(turn int, what string) // "model", a tool's name, "" for nothing
+	Text(piece string)
+}
+
+// Config of one trajectory.
+type Config struct {
+	Key       sessions.Key
+	Attempt   int
+	SessionID string // X-Session-ID: one per trajectory and attempt
+
+	System      string
+	Instruction string
+	MaxTurns    int // model replies at most
+	// Budget is in tokens: everything after the first prompt, sampled and
+	// observed (generator.max_prompt_length, as SkyRL-Agent counts it).
+	Budget   int
+	Sampling infer.Sampling
+	// Limit is the time of the whole run stage; it stands still while held.
+	Limit time.Duration
+	// CanTokenize: the endpoint's /tokenize gives exact prompt lengths before
+	// a call and the ids of operator-made replies.
+	CanTokenize bool
+}
+
+// Outcome is why the run stage ended.
+type Outcome struct {
+	Reason sessions.FinishReason
+	Detail string
+}
+
+// Loop runs one trajectory. Fields are set before Run and not changed.
+type Loop struct {
+	Config
+	Model  Model
+	Tools  Toolset
+	Record Recorder
+	Gate   *Gate
+	Slot   Slot
+	Watch  Watcher
+	Now    func() time.Time
+
+	fresh    []sessions.Message // added since the last reply: the next turn's New
+	injected []sessions.Message // a person's, to follow fresh in the next prompt
+	sent     []infer.Message    // the conversation up to the last reply
+	last     *sessions.Turn     // the last reply that counts
+	turn     int                // replies so far
+	firstLen int                // tokens of the first prompt
+	used     int                // of Budget
+	active   time.Duration      // of Limit
+	history  []step             // for stuck detection
+}
+
+// ending is the error that ends the run stage for a reason.
+type ending struct {
+	reason sessions.FinishReason
+	detail string
+	cause  error
+}
+
+func (e *ending) Error() string {
+	if e.detail == "" {
+		return string(e.reason)
+	}
+	return fmt.Sprintf("%s: %s", e.reason, e.detail)
+}
+
+func (e *ending) Unwrap() error { return e.cause }
+
+func end(reason sessions.FinishReason, format string, args ...any) error {
+	return &ending{reason: reason, detail: fmt.Sprintf(format, args...)}
+}
+
+// Run goes on to the end of the run stage. An error means that the loop was
+// interrupted from outside (ctx's cause) or could not record; nothing is
+// decided then.
+func (l *Loop) Run(ctx context.Context) (Outcome, error) {
+	if l.turn == 0 && l.fresh == nil {
+		l.fresh = []sessions.Message{
+			{Role: "system", Content: l.System, Source: sessions.FromTask},
+			{Role: "user", Content: l.Instruction, Source: sessions.FromTask},
+		}
+	}
+	err := l.turns(ctx)
+	var why *ending
+	if !errors.As(err, &why) {
+		return Outcome{}, err
+	}
+	if err := l.commit(ctx, sessions.KindFinish, sessions.Finished{Reason: why.reason, Detail: why.detail}); err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{Reason: why.reason, Detail: why.detail}
+	if why.reason.Rule().Evaluated {
+		if err := l.gate(ctx, sessions.BeforeEval); err != nil && !errors.As(err, &why) {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// turns is the loop proper; it always returns an error, an *ending in the
+// ordinary case.
+func (l *Loop) turns(ctx context.Context) error {
+	if l.last != nil && !l.last.Complete { // resumed between reply and tools
+		if err := l.finishTurn(ctx); err != nil {
+			return err
+		}
+	}
+	for l.turn < l.MaxTurns {
+		if err := l.gate(ctx, sessions.BeforeModel); err != nil {
+			return err
+		}
+		if err := l.ask(ctx); err != nil {
+			return err
+		}
+		if err := l.finishTurn(ctx); err != nil {
+			return err
+		}
+	}
+	return end(sessions.MaxIterationsReached, "%d turns", l.MaxTurns)
+}
+
+// finishTurn does what follows from the last reply.
+func (l *Loop) finishTurn(ctx context.Context) error {
+	if err := l.judge(ctx); err != nil {
+		return err
+	}
+	if err := l.gate(ctx, sessions.AfterReply); err != nil {
+		return err
+	}
+	if err := l.act(ctx); err != nil {
+		return err
+	}
+	if err := l.gate(ctx, sessions.AfterTool); err != nil {
+		return err
+	}
+	return l.checkStuck()
+}
+
+// event of this trajectory, now.
+func (l *Loop) event(kind sessions.Kind, payload any) sessions.Event {
+	return sessions.NewEvent(l.Now(), l.Key, kind, payload)
+}
+
+func (l *Loop) commit(ctx context.Context, kind sessions.Kind, payload any) error {
+	return l.Record.Commit(ctx, sessions.Write{Events: []sessions.Event{l.event(kind, payload)}})
+}
+
+// timed gives f what is left of the run stage's time and counts what it took.
+func (l *Loop) timed(ctx context.Context, f func(context.Context) error) error {
+	if l.Limit <= 0 {
+		return f(ctx)
+	}
+	left := l.Limit - l.active
+	began := l.Now()
+	sub, cancel := context.WithTimeoutCause(ctx, left, errTime)
+	defer cancel()
+	err := f(sub)
+	l.active += l.Now().Sub(began)
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(sub), errTime) {
+		return end(sessions.TrajectoryTimeout, "the run stage took its %v", l.Limit)
+	}
+	return err
+}
+
+var errTime = errors.New("the time of the run stage is used up")

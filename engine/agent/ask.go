@@ -1,0 +1,200 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"rollbench/engine/infer"
+	"rollbench/sessions"
+)
+
+// ask makes the next model call and commits the reply.
+func (l *Loop) ask(ctx context.Context) error {
+	l.fresh, l.injected = append(l.fresh, l.injected...), nil
+	messages := append(l.sent[:len(l.sent):len(l.sent)], wire(l.fresh)...)
+	var reply infer.Reply
+	started := l.Now()
+	err := l.timed(ctx, func(ctx context.Context) error {
+		room, err := l.room(ctx, messages)
+		if err != nil {
+			return err
+		}
+		if err := l.commit(ctx, sessions.KindModelCalled, sessions.ModelCalled{Turn: l.turn + 1}); err != nil {
+			return err
+		}
+		l.Watch.Doing(l.turn+1, "model")
+		defer l.Watch.Doing(l.turn+1, "")
+		reply, err = l.Model.Chat(ctx, infer.Request{Messages: messages, Tools: l.specs(), Sampling: l.Sampling,
+			MaxTokens: room, SessionID: l.SessionID, Stream: l.Watch.Text})
+		return err
+	})
+	if err != nil {
+		return l.modelEnd(ctx, err)
+	}
+	t := l.newTurn(reply)
+	t.Started = started
+	return l.keep(ctx, t, messages)
+}
+
+// room is what is left of the budget for the reply, in tokens. Exact where the
+// endpoint can tokenise; else the new messages are counted after the call.
+func (l *Loop) room(ctx context.Context, messages []infer.Message) (int, error) {
+	used := l.used
+	if l.CanTokenize && l.turn > 0 {
+		ids, err := l.Model.Tokenize(ctx, messages, l.specs(), true)
+		if err != nil {
+			return 0, err
+		}
+		used = len(ids) - l.firstLen
+	}
+	if used >= l.Budget {
+		return 0, end(sessions.ContextWindowExceeded, "%d of %d tokens used before turn %d", used, l.Budget, l.turn+1)
+	}
+	return l.Budget - used, nil
+}
+
+// modelEnd turns an endpoint's error into the end of the trajectory. An
+// interruption from outside stays what it is.
+func (l *Loop) modelEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var e *infer.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if e.Kind == infer.Overflow {
+		return &ending{reason: sessions.ContextWindowExceeded, detail: e.Message, cause: err}
+	}
+	return &ending{reason: sessions.EndpointLost, detail: err.Error(), cause: err}
+}
+
+// newTurn is the reply as a turn, with its ids checked against the turn before.
+func (l *Loop) newTurn(r infer.Reply) *sessions.Turn {
+	t := &sessions.Turn{
+		Key: l.Key, Attempt: l.Attempt, Index: l.turn + 1, Version: 1, Source: sessions.FromModel,
+		New: l.fresh, PromptIDs: r.PromptIDs, OutputIDs: r.OutputIDs, Logprobs: r.Logprobs,
+		Raw: r.Raw, Reasoning: r.Reasoning, Content: r.Content, Finish: r.FinishReason, Model: r.Model,
+		PromptTokens: r.PromptTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens,
+		ModelWall: r.Wall, FirstToken: r.FirstToken,
+	}
+	for _, c := range r.Calls {
+		call := sessions.Call{ID: c.ID, Name: c.Name, Arguments: c.Arguments}
+		if !json.Valid([]byte(c.Arguments)) {
+			call.Problem = brokenArguments(r.FinishReason)
+		}
+		t.Calls = append(t.Calls, call)
+	}
+	t.Sampling = encodeSampling(l.Sampling)
+	return t
+}
+
+func encodeSampling(s infer.Sampling) json.RawMessage {
+	data, err := json.Marshal(s)
+	if err != nil { // pointers to numbers, and NaN is refused by the configuration
+		panic("agent: sampling settings cannot be encoded: " + err.Error())
+	}
+	return data
+}
+
+// keep commits a reply before anything follows from it.
+func (l *Loop) keep(ctx context.Context, t *sessions.Turn, messages []infer.Message) error {
+	w := sessions.Write{Turn: t}
+	if l.last == nil {
+		l.firstLen = t.PromptTokens
+		t.NewSample = true
+	} else if at, broken := breakAt(l.last, t); broken {
+		t.NewSample, t.BreakAt = true, at
+		w.Events = append(w.Events, l.event(sessions.KindBreak, l.broken(ctx, t, at)))
+	}
+	l.used = t.PromptTokens + t.OutputTokens - l.firstLen
+	w.Events = append(w.Events, l.replyEvent(t))
+	if err := l.Record.Commit(ctx, w); err != nil {
+		return err
+	}
+	l.turn, l.last = t.Index, t
+	l.sent, l.fresh = append(messages, assistant(t)), nil
+	return nil
+}
+
+func (l *Loop) replyEvent(t *sessions.Turn) sessions.Event {
+	names := make([]string, len(t.Calls))
+	for i, c := range t.Calls {
+		names[i] = c.Name
+	}
+	return l.event(sessions.KindReply, sessions.ReplyMade{Turn: t.Index, Version: t.Version, Source: t.Source, Tools: names,
+		PromptTokens: t.PromptTokens, OutputTokens: t.OutputTokens, Tokens: l.used, FirstLen: l.firstLen, Finish: t.Finish})
+}
+
+// breakAt is the first position where the prompt of t does not extend the
+// prompt and output of the turn before. Unknown ids prove nothing.
+func breakAt(before, t *sessions.Turn) (int, bool) {
+	if before.PromptIDs == nil || before.OutputIDs == nil || t.PromptIDs == nil {
+		return 0, false
+	}
+	n := len(before.PromptIDs)
+	for i := range n + len(before.OutputIDs) {
+		want := int32(0)
+		if i < n {
+			want = before.PromptIDs[i]
+		} else {
+			want = before.OutputIDs[i-n]
+		}
+		if i >= len(t.PromptIDs) || t.PromptIDs[i] != want {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// broken describes a break with the two texts around it; ids where the
+// endpoint cannot say the text.
+func (l *Loop) broken(ctx context.Context, t *sessions.Turn, at int) sessions.PrefixBroken {
+	whole := append(append([]int32{}, l.last.PromptIDs...), l.last.OutputIDs...)
+	return sessions.PrefixBroken{Turn: t.Index, Position: at,
+		Expected: l.around(ctx, whole, at), Got: l.around(ctx, t.PromptIDs, at)}
+}
+
+func (l *Loop) around(ctx context.Context, ids []int32, at int) string {
+	window := ids[max(min(at, len(ids))-8, 0):min(at+8, len(ids))]
+	if l.CanTokenize {
+		if text, err := l.Model.Detokenize(ctx, window); err == nil {
+			return text
+		}
+	}
+	return fmt.Sprint(window)
+}
+
+func (l *Loop) specs() []infer.Tool {
+	specs := l.Tools.Specs()
+	out := make([]infer.Tool, len(specs))
+	for i, s := range specs {
+		out[i] = infer.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters}
+	}
+	return out
+}
+
+// wire are messages as the endpoint takes them.
+func wire(in []sessions.Message) []infer.Message {
+	out := make([]infer.Message, len(in))
+	for i, m := range in {
+		out[i] = infer.Message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, ToolCalls: wireCalls(m.Calls),
+			ToolCallID: m.ToolCallID, Name: m.Name}
+	}
+	return out
+}
+
+func wireCalls(in []sessions.Call) []infer.ToolCall {
+	var out []infer.ToolCall
+	for _, c := range in {
+		out = append(out, infer.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+	}
+	return out
+}
+
+// assistant is a reply as a message of the next prompt.
+func assistant(t *sessions.Turn) infer.Message {
+	return infer.Message{Role: "assistant", Content: t.Content, Reasoning: t.Reasoning, ToolCalls: wireCalls(t.Calls)}
+}

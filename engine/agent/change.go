@@ -1,0 +1,107 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"rollbench/sessions"
+	"rollbench/tools"
+)
+
+// apply makes a person's change and records it (design: interventions and
+// what they do to the training record).
+func (l *Loop) apply(ctx context.Context, at sessions.Gate, c Change) error {
+	switch c.Verb {
+	case "inject":
+		l.injected = append(l.injected, sessions.Message{Role: "user", Content: c.Text, Source: sessions.FromOperator})
+		return l.intervened(ctx, at, sessions.Write{}, sessions.Intervention{Verb: "inject", After: c.Text})
+	case "edit":
+		return l.edit(ctx, at, c)
+	case "reject":
+		return l.reject(ctx, at, c)
+	case "force_finish":
+		if at == sessions.BeforeEval {
+			return nil // it has finished by itself meanwhile
+		}
+		if err := l.intervened(ctx, at, sessions.Write{}, sessions.Intervention{Verb: "force_finish"}); err != nil {
+			return err
+		}
+		return end(sessions.ForceFinished, "by a person")
+	}
+	panic("agent: unknown change " + c.Verb)
+}
+
+func (l *Loop) intervened(ctx context.Context, at sessions.Gate, w sessions.Write, i sessions.Intervention) error {
+	i.Turn, i.At, i.By = l.turn, at, "operator"
+	if at == sessions.BeforeModel {
+		i.Turn++ // it belongs to the turn that follows
+	}
+	w.Events = append(w.Events, l.event(sessions.KindIntervention, i))
+	return l.Record.Commit(ctx, w)
+}
+
+// edit supersedes the pending reply by one with the call replaced. The new
+// reply is operator-made: its ids are the endpoint's rendering of it, it has
+// no logprobs, and it starts a new sample.
+func (l *Loop) edit(ctx context.Context, at sessions.Gate, c Change) error {
+	old := l.last
+	if len(l.pending()) <= c.Index {
+		return nil // the verb was accepted just before the trajectory went on
+	}
+	t := *old
+	t.Version++
+	t.Source = sessions.FromOperator
+	t.NewSample = true
+	t.BreakAt = len(old.PromptIDs)
+	t.Calls = append([]sessions.Call{}, old.Calls...)
+	t.Calls[c.Index] = sessions.Call{ID: old.Calls[c.Index].ID, Name: c.Name, Arguments: c.Arguments}
+	t.OutputIDs, t.Logprobs, t.Raw, t.OutputTokens = nil, nil, "", 0
+	if err := l.render(ctx, &t); err != nil {
+		return err
+	}
+	before := old.Calls[c.Index]
+	l.last = &t
+	l.sent[len(l.sent)-1] = assistant(&t)
+	l.used = t.PromptTokens + t.OutputTokens - l.firstLen
+	return l.intervened(ctx, at, sessions.Write{Turn: &t, Supersede: old.Version, Events: []sessions.Event{l.replyEvent(&t)}},
+		sessions.Intervention{Verb: "edit", Before: before.Name + " " + before.Arguments, After: c.Name + " " + c.Arguments})
+}
+
+// render fills in the ids of an operator-made reply: what the endpoint's
+// template adds to the prompt for it.
+func (l *Loop) render(ctx context.Context, t *sessions.Turn) error {
+	if !l.CanTokenize {
+		return nil
+	}
+	conversation := append(l.sent[:len(l.sent)-1:len(l.sent)-1], assistant(t))
+	ids, err := l.Model.Tokenize(ctx, conversation, l.specs(), false)
+	if err != nil {
+		return l.modelEnd(ctx, err)
+	}
+	prompt := t.PromptIDs
+	if prompt == nil || len(ids) < len(prompt) {
+		return nil
+	}
+	for i := range prompt {
+		if ids[i] != prompt[i] {
+			return l.commit(ctx, sessions.KindWarning, sessions.Warning{Text: fmt.Sprintf(
+				"turn %d: the endpoint's template renders the prompt of the edited reply differently from position %d on; the edited reply is kept without ids", t.Index, i)})
+		}
+	}
+	t.OutputIDs = ids[len(prompt):]
+	t.OutputTokens = len(t.OutputIDs)
+	return nil
+}
+
+// reject answers every pending call with the person's reason.
+func (l *Loop) reject(ctx context.Context, at sessions.Gate, c Change) error {
+	t := l.last
+	if len(l.pending()) == 0 {
+		return nil
+	}
+	for _, call := range t.Calls[len(t.Observations):] {
+		t.Observations = append(t.Observations, sessions.Observation{CallID: call.ID, Tool: call.Name, Started: l.Now(),
+			Status: string(tools.Rejected), Text: c.Text, Source: sessions.FromOperator})
+	}
+	return l.intervened(ctx, at, sessions.Write{Turn: t}, sessions.Intervention{Verb: "reject", After: c.Text})
+}

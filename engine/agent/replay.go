@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"rollbench/sessions"
+)
+
+// Restore sets the loop to where recorded turns of the same attempt left it:
+// conversation, budgets used, the reply that waits for its tools. It runs
+// nothing; Replay rebuilds the sandbox.
+func (l *Loop) Restore(turns []sessions.Turn) {
+	for i := range turns {
+		t := turns[i]
+		if t.Superseded {
+			continue
+		}
+		if l.last == nil {
+			l.firstLen = t.PromptTokens
+		}
+		l.sent = append(append(l.sent, wire(t.New)...), assistant(&t))
+		l.used = t.PromptTokens + t.OutputTokens - l.firstLen
+		l.active += t.ModelWall
+		l.turn, l.last, l.fresh = t.Index, &t, nil
+		if !t.Complete {
+			return
+		}
+		for _, o := range t.Observations {
+			l.active += o.Wall
+		}
+		l.fresh = observed(&t)
+		if len(t.Calls) == 0 {
+			l.fresh = append(l.fresh, sessions.Message{Role: "user", Content: noCall(&t), Source: sessions.FromHarness})
+		}
+		l.remember(&t)
+	}
+}
+
+// Reinject brings feedback back that was accepted but not yet sent to the
+// model when the run was interrupted.
+func (l *Loop) Reinject(text string) {
+	l.injected = append(l.injected, sessions.Message{Role: "user", Content: text, Source: sessions.FromOperator})
+}
+
+// Replay runs the recorded calls of the turns in a fresh sandbox and compares
+// what they return, so that a resumed trajectory goes on in the place its
+// model has seen. The error names the first call that answers differently.
+func (l *Loop) Replay(ctx context.Context, turns []sessions.Turn) error {
+	for _, t := range turns {
+		if t.Superseded {
+			continue
+		}
+		for i, o := range t.Observations {
+			if o.Source != sessions.FromTool || i >= len(t.Calls) {
+				continue // it never ran
+			}
+			r, err := l.Tools.Run(ctx, t.Calls[i].Name, t.Calls[i].Arguments)
+			if err != nil {
+				return err
+			}
+			if string(r.Status) != o.Status || steady(r.Text) != steady(o.Text) {
+				return fmt.Errorf("turn %d: %s answers differently than recorded", t.Index, o.Tool)
+			}
+		}
+	}
+	return nil
+}
+
+// What differs between two runs of the same command without meaning anything.
+var (
+	unsteady = []struct {
+		what *regexp.Regexp
+		to   string
+	}{
+		{regexp.MustCompile(`0x[0-9a-fA-F]{4,}`), "0x…"},                           // addresses
+		{regexp.MustCompile(`\d+(\.\d+)?\s?(ms|µs|us|ns|s|sec|seconds?)\b`), "…s"}, // durations
+		{regexp.MustCompile(`\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?`), "…:…"},              // times of day
+		{regexp.MustCompile(`\d{4}-\d{2}-\d{2}|[A-Z][a-z]{2}\s+\d{1,2}\b`), "…-…"}, // dates
+		{regexp.MustCompile(`(?i)\b(pid|process)([ =:]+)\d+`), "$1$2…"},            // process ids
+		{regexp.MustCompile(`/tmp/tmp[\w.-]+`), "/tmp/tmp…"},                       // temporary names
+	}
+)
+
+func steady(text string) string {
+	for _, u := range unsteady {
+		text = u.what.ReplaceAllString(text, u.to)
+	}
+	return text
+}
