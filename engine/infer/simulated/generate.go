@@ -78,19 +78,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, j job) error {
 
 // sample asks the policy.
 func (s *Server) sample(j job, session string, room int) sampled {
-	n := s.calls.Add(1)
+	task := s.task(session)
+	talk := readConversation(j.prompt)
+	high, low := s.streamSeed(&talk, task, session, j.Seed)
 	prefix := "cmpl"
 	if j.chat {
 		prefix = "chatcmpl"
 	}
-	out := sampled{id: fmt.Sprintf("%s-sim-%d", prefix, n), created: time.Now().Unix(), finish: "stop"}
+	out := sampled{id: fmt.Sprintf("%s-%016x", prefix, high), created: time.Now().Unix(), finish: "stop"}
 	if j.fault.Empty {
 		out.ids, out.logprobs = []int32{}, []float64{}
 		return out
 	}
-	task := s.task(session)
-	talk := readConversation(j.prompt)
-	rng := rand.New(rand.NewPCG(s.streamSeed(&talk, task, session, j.Seed, n)))
+	rng := rand.New(rand.NewPCG(high, low))
 	candidates := s.opt.Behaviour.candidates(readState(talk, &task))
 	out.ids, out.logprobs = sample(candidates, j.sampling(), rng, room)
 	out.cutAtStop(j.Stop)
@@ -116,7 +116,7 @@ func (s *Server) sample(j job, session string, room int) sampled {
 // and what a person or harness said since the first reply. What tools returned
 // does not count: times and temporary paths in it would change every run. A
 // call with neither session nor seed gets a stream of its own.
-func (s *Server) streamSeed(c *conversation, t Task, session string, seed *int64, call int64) (uint64, uint64) {
+func (s *Server) streamSeed(c *conversation, t Task, session string, seed *int64) (high, low uint64) {
 	h := fnv.New128a()
 	number := func(n int64) {
 		var b [8]byte
@@ -138,7 +138,7 @@ func (s *Server) streamSeed(c *conversation, t Task, session string, seed *int64
 		number(*seed)
 	} else if name == "" {
 		text("call")
-		number(call)
+		number(s.calls.Add(1))
 	}
 	number(int64(len(c.turns)))
 	for _, e := range c.turns {

@@ -5,15 +5,15 @@ import "math"
 // Behaviour is the policy's character: probabilities from 0 to 1. The zero
 // value takes the defaults in brackets, which solve about half of the tasks.
 type Behaviour struct {
-	Right     float64 // that a first attempt is right in all its edits [0.40]
-	Fix       float64 // that failing tests lead to the right edit [0.45]
+	Right     float64 // that a first attempt is right in all its edits [0.30]
+	Fix       float64 // that failing tests lead to the right edit [0.35]
 	Test      float64 // that tests are run before finishing [0.80]
 	Quit      float64 // that it gives up, at each step before its first edit [0.02]
 	Malformed float64 // that a call is malformed, each turn [0.04]
 }
 
 // DefaultBehaviour gives mixed outcomes.
-var DefaultBehaviour = Behaviour{Right: 0.40, Fix: 0.45, Test: 0.80, Quit: 0.02, Malformed: 0.04}
+var DefaultBehaviour = Behaviour{Right: 0.30, Fix: 0.35, Test: 0.80, Quit: 0.02, Malformed: 0.04}
 
 // act is a kind of next action.
 type act int

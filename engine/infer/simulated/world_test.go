@@ -3,6 +3,7 @@ package simulated
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -91,7 +92,7 @@ func converse(t *testing.T, s *Server, session string, w *world, turns int) (n i
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(before) > len(prompt) || fmt.Sprint(prompt[:len(before)]) != fmt.Sprint(before) {
+		if len(before) > len(prompt) || !slices.Equal(prompt[:len(before)], before) {
 			t.Fatalf("turn %d: the prompt does not extend the last one\nlast %q\nnow  %q", n, decode(before), decode(prompt))
 		}
 		out := s.sample(job{settings: &settings{Temperature: &one}, chat: true, prompt: prompt}, session, 4000)
