@@ -47,7 +47,7 @@ func (l *lines) write(row transition) error {
 	o.float("reward", row.Reward)
 	o.float("advantage", row.advantage)
 	o.ids("loss_mask", row.mask)
-	o.textOrNull("mask_reason", row.Mask())
+	o.textOrNull("mask_reason", row.chosen.mask())
 	o.boolean("intervened", row.Intervened)
 	o.raw("interventions", row.did)
 	o.boolean("new_sample", row.fresh)

@@ -12,6 +12,18 @@ type chosen struct {
 	advantage *float64
 }
 
+// NoFinishReason is the mask reason of a trajectory that ended without one:
+// why its tokens stop where they do is not known.
+const NoFinishReason = "no_finish_reason"
+
+// mask is why no token of the trajectory trains, "" when they do.
+func (c chosen) mask() string {
+	if c.Finish == "" {
+		return NoFinishReason
+	}
+	return c.Mask()
+}
+
 // choose decides which trajectories are written and gives each its advantage.
 // A trajectory that is not written is counted under its reason and is outside
 // its group's baseline; every one that is written has a reward and is inside.

@@ -48,7 +48,7 @@ func Transitions(ctx context.Context, w io.Writer, r sessions.Reader, opt Option
 		}
 		sum.Trajectories++
 		groups[c.Instance] = true
-		if reason := c.Mask(); reason != "" {
+		if reason := c.mask(); reason != "" {
 			sum.Masked++
 			sum.Masks[reason]++
 		}
@@ -109,7 +109,7 @@ func lossMask(c chosen, t *sessions.Turn, picked bool) []int32 {
 		return nil
 	}
 	mask := make([]int32, len(t.OutputIDs))
-	if c.Mask() == "" && t.Source == sessions.FromModel && !picked {
+	if c.mask() == "" && t.Source == sessions.FromModel && !picked {
 		for i := range mask {
 			mask[i] = 1
 		}
