@@ -77,7 +77,7 @@ func (sh *shell) renew(ctx context.Context) error {
 	}
 	sh.gen = gen
 	nonce := newNonce()
-	sh.out.arm(nonce, nil)
+	marked := sh.out.arm(nonce, nil)
 	done := gen.reports.expect(nonce)
 	setup := "exec 8>&2 9>&1 >/dev/null 2>&1\n"
 	if sh.last.env != "" {
@@ -91,6 +91,12 @@ func (sh *shell) renew(ctx context.Context) error {
 	select {
 	case rep := <-done:
 		sh.took(rep)
+		// The marker must be out of the stream before the first command's output.
+		select {
+		case <-marked:
+		case <-gen.exited:
+		case <-ctx.Done():
+		}
 		return nil
 	case <-gen.exited:
 		if gen.err != nil {
@@ -257,7 +263,7 @@ func (sh *shell) Close() error {
 // the same name.
 func endLines(nonce string) string {
 	return `{ command printf '` + nonce + ` %d %d\0' "$?" "$$"; command pwd; command printf '\0'; ` +
-		`command export -p; command printf '\0` + nonce + `.'; } >&8 || exit 125; command printf ` + nonce + " >&9 || exit 125\n"
+		`command export -p; command printf '\0%s.' ` + nonce + `; } >&8 || exit 125; command printf ` + nonce + " >&9 || exit 125\n"
 }
 
 // quote makes one word of any text without NUL.
