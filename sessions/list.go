@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -119,12 +120,13 @@ func summarize(ctx context.Context, s *Summary) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	s.Title, s.Created, s.Model, s.Simulated = run.Title, run.Created, run.Model, run.Simulate
-	rows, err := loadRows(ctx, db, -1)
+	byPos, err := loadRows(ctx, db, -1)
 	if err != nil {
 		return explain(err)
 	}
-	s.count(rows)
+	dir := s.Dir
+	*s = Summarize(run, slices.Collect(maps.Values(byPos)))
+	s.Dir = dir
 	if s.PID, err = writerOf(s.Dir); err != nil {
 		return err
 	}
@@ -139,11 +141,12 @@ func summarize(ctx context.Context, s *Summary) (err error) {
 	return nil
 }
 
-func (s *Summary) count(rows map[int]Trajectory) {
+// Summarize counts the rows of a run. Dir, State and PID are left to List.
+func Summarize(run Run, rows []Trajectory) Summary {
+	s := Summary{ID: run.ID, Title: run.Title, Created: run.Created, Model: run.Model, Simulated: run.Simulate, Members: len(rows)}
 	var sum float64
 	var rewarded int
 	for _, t := range rows {
-		s.Members++
 		switch t.State {
 		case Done:
 			s.Done++
@@ -170,6 +173,7 @@ func (s *Summary) count(rows map[int]Trajectory) {
 		mean := sum / float64(rewarded)
 		s.MeanReward = &mean
 	}
+	return s
 }
 
 // openRead opens a run's database without the right to write.

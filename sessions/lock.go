@@ -33,7 +33,7 @@ func acquire(ctx context.Context, dir string) (*os.File, error) {
 	}
 	if err := writePID(f); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("write %s: %w", path, err)
+		return nil, err
 	}
 	return f, nil
 }

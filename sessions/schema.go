@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"syscall"
 
 	"modernc.org/sqlite"
 )
@@ -72,18 +73,28 @@ func checkVersion(ctx context.Context, db *sql.DB) error {
 
 // explain puts the fix to the database errors a person can do something about.
 func explain(err error) error {
+	const ( // SQLite's primary result codes
+		readonly = 8
+		ioError  = 10
+		corrupt  = 11
+		full     = 13
+		cantOpen = 14
+		notADB   = 26
+	)
 	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return err
+	code := 0
+	if errors.As(err, &e) {
+		code = e.Code() & 0xff
 	}
-	const full, notADB, corrupt, readonly = 13, 26, 11, 8 // SQLite's primary result codes
-	switch e.Code() & 0xff {
-	case full:
+	switch {
+	case code == full || errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("disk is full; free space there and resume the run: %w", err)
-	case notADB, corrupt:
+	case code == ioError:
+		return fmt.Errorf("disk cannot be read or written; check it and resume the run: %w", err)
+	case code == notADB || code == corrupt:
 		return fmt.Errorf("file is damaged: %w", err)
-	case readonly:
-		return fmt.Errorf("file or folder is not writable: %w", err)
+	case code == readonly || code == cantOpen:
+		return fmt.Errorf("file or its folder is not writable: %w", err)
 	}
 	return err
 }

@@ -105,6 +105,9 @@ func TestSecondWriterIsRefused(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := os.Stat(filepath.Join(s.dir, dbName+"-wal")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the WAL is not folded into the file: %v", err)
+	}
 	if err := s.Commit(t.Context(), Write{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("commit after close: %v", err)
 	}
@@ -136,8 +139,9 @@ func TestRefusedWritesLeaveNothing(t *testing.T) {
 		want string
 	}{
 		"stranger":         {Write{Events: []Event{fine, event(Key{"other", 3}, 1, KindState, StateChange{State: Done})}}, "no trajectory other#3"},
-		"payload":          {Write{Events: []Event{fine, {Key: keyA0, Kind: KindState, Data: json.RawMessage(`{"state":5}`)}}}, "unreadable payload"},
+		"payload":          {Write{Events: []Event{fine, {Key: keyA0, Time: t0, Kind: KindState, Data: json.RawMessage(`{"state":5}`)}}}, "unreadable payload"},
 		"not json":         {Write{Events: []Event{fine, {Key: keyA0, Kind: KindWarning, Data: json.RawMessage(`{`)}}}, "not JSON"},
+		"no time":          {Write{Events: []Event{fine, {Key: keyA0, Kind: KindWarning, Data: json.RawMessage(`{}`)}}}, "no time"},
 		"turn of nobody":   {Write{Events: []Event{fine}, Turn: &Turn{Key: Key{"x", 0}, Attempt: 1, Index: 1, Version: 1}}, "no trajectory x#0"},
 		"no version":       {Write{Events: []Event{fine}, Turn: turn(3, 0)}, "version from 1"},
 		"earlier turn":     {Write{Events: []Event{fine}, Turn: turn(1, 1)}, "in order"},
@@ -160,6 +164,42 @@ func TestRefusedWritesLeaveNothing(t *testing.T) {
 		t.Errorf("refused writes left turns %+v, %v", turns, err)
 	}
 	commit(t, s, Write{Events: []Event{fine}}) // and the store still writes
+}
+
+// A commit whose ctx ends while the database is busy is stored whole or, as
+// here, not at all; the one before it goes on.
+func TestCommitWhoseContextEnds(t *testing.T) {
+	s := newStore(t, t.TempDir(), "r-1", keyA0)
+	other, err := openDB(filepath.Join(s.dir, dbName), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.Exec("BEGIN IMMEDIATE"); err != nil { // the writer now waits for this lock
+		t.Fatal(err)
+	}
+	done := make(chan error, 2)
+	go func() {
+		done <- s.Commit(t.Context(), Write{Events: []Event{event(keyA0, 1, KindState, StateChange{State: Init})}})
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	given := make(chan error, 1)
+	go func() {
+		given <- s.Commit(ctx, Write{Events: []Event{event(keyA0, 2, KindState, StateChange{State: Done})}})
+	}()
+	cancel()
+	if _, err := other.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-given; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended ctx: %v", err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("the other commit: %v", err)
+	}
+	if rows, seq, err := s.Trajectories(t.Context()); err != nil || seq != 1 || rows[0].State != Init {
+		t.Errorf("seq %d, %+v, %v", seq, rows[0], err)
+	}
 }
 
 func TestConcurrentCommits(t *testing.T) {
@@ -233,7 +273,7 @@ func TestDatabaseErrorPoisonsNothing(t *testing.T) {
 	big := Write{Events: []Event{event(keyA0, 2, KindState, StateChange{State: Running})},
 		Patch: make([]byte, 1<<20), Key: keyA0, Attempt: 1}
 	err := s.Commit(t.Context(), big)
-	if err == nil || !strings.Contains(err.Error(), "disk is full") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), s.dir+": disk is full; free space there") || strings.Contains(err.Error(), "\n") {
 		t.Fatalf("full disk: %v", err)
 	}
 	if rows, seq, err := s.Trajectories(t.Context()); err != nil || seq != 1 || rows[0].State != Init {

@@ -113,6 +113,9 @@ func (tx *transaction) reduce(events []Event) (map[int]Trajectory, error) {
 		if !json.Valid(e.Data) {
 			return nil, fmt.Errorf("event %s of %s: payload is not JSON", e.Kind, e.Key)
 		}
+		if e.Time.IsZero() {
+			return nil, fmt.Errorf("event %s of %s has no time", e.Kind, e.Key)
+		}
 		if e.Key.IsZero() {
 			continue // a fact of the run
 		}

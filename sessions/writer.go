@@ -93,7 +93,7 @@ func (s *Store) release() error {
 	}
 	errs = append(errs, s.lock.Close())
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close run %s: %w", filepath.Base(s.dir), err)
+		return fmt.Errorf("close run %s: %s: %w", filepath.Base(s.dir), s.dir, explain(err))
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (s *Store) commit(group []*request) {
 	accepted, err := tx.run(group)
 	if err != nil {
 		for _, r := range accepted {
-			r.done <- explain(err)
+			r.done <- fmt.Errorf("%s: %w", s.dir, explain(err))
 		}
 		return
 	}

@@ -131,6 +131,9 @@ func (c *Client) URL() string { return c.root.String() }
 // String names the client without its key.
 func (c *Client) String() string { return "endpoint " + c.URL() }
 
+// GoString too: the printer could not call Secret's methods on hidden fields.
+func (c *Client) GoString() string { return c.String() }
+
 // Model is the model asked for, or the one Probe chose.
 func (c *Client) Model() string { return *c.model.Load() }
 

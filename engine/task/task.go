@@ -9,7 +9,7 @@ package task
 
 import (
 	"context"
-	"io/fs"
+	"maps"
 	"time"
 
 	"rollbench/sandbox"
@@ -27,11 +27,11 @@ type Instance struct {
 	LocalOK     bool     // may run in a local sandbox: needs nothing of an image
 	Needs       []string // programs a local sandbox must have: python3, go, git
 	Network     bool
-	CPUs        float64
+	CPUs        float64 // 0: the provider's default, as for the next two
 	MemoryMB    int
 	DiskMB      int
 	BuildLimit  time.Duration
-	AgentLimit  time.Duration // whole run stage
+	AgentLimit  time.Duration // whole run stage; 0: the run's own limit
 	VerifyLimit time.Duration
 	Env         map[string]string
 	// Reference is the known solution; its zero value means there is none.
@@ -39,6 +39,8 @@ type Instance struct {
 	// TestCommand is what a person (or the simulated policy) would type to run
 	// the visible tests, "" when unknown.
 	TestCommand string
+	// Warnings are things of the dataset that are not honoured, a line each.
+	Warnings []string
 
 	kind verifier // how it is prepared and verified
 }
@@ -48,6 +50,10 @@ type Instance struct {
 type Reference struct {
 	Patch  []byte
 	Script []byte
+
+	// tree reads the repository before the fix, path to content; nil when it
+	// is only known inside an image.
+	tree func() (map[string][]byte, error)
 }
 
 // None reports whether there is no reference solution.
@@ -65,14 +71,30 @@ type Verdict struct {
 
 // verifier is what differs between dataset formats.
 type verifier interface {
-	// prepare lays the repository and hides history and answers.
-	prepare(ctx context.Context, in *Instance, sb sandbox.Sandbox) error
+	// lay puts the repository into the workdir where the image does not hold
+	// it, and names the commit it must be at ("" when HEAD is right).
+	lay(ctx context.Context, in *Instance, sb sandbox.Sandbox) (commit string, err error)
 	// verify runs in a fresh, prepared sandbox with the patch already applied.
 	verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (Verdict, error)
-	// solve applies the reference solution (validate only).
+	// solve runs the reference script (validate only).
 	solve(ctx context.Context, in *Instance, sb sandbox.Sandbox) error
 }
 
-// A dataset that is not rooted in the file system (the bundled set) is read
-// through fs.FS like any other.
-var _ fs.FS
+// Spec is what to open for the instance. Name, Labels and Progress are the
+// caller's to fill in.
+func (in *Instance) Spec(kind sandbox.Kind) sandbox.Spec {
+	env := map[string]string{"GIT_PAGER": "cat", "PAGER": "cat"}
+	maps.Copy(env, in.Env)
+	spec := sandbox.Spec{
+		Workdir:  in.Workdir,
+		Env:      env,
+		Network:  in.Network,
+		CPUs:     in.CPUs,
+		MemoryMB: in.MemoryMB,
+		DiskMB:   in.DiskMB,
+	}
+	if kind != sandbox.Local {
+		spec.Image, spec.Build = in.Image, in.Build
+	}
+	return spec
+}

@@ -1,0 +1,229 @@
+package simulated
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// job is one request for a reply.
+type job struct {
+	*settings
+	chat     bool
+	prompt   []int32
+	logprobs bool
+	fault    Fault
+}
+
+// sampled is what the policy gave.
+type sampled struct {
+	ids      []int32 // with the end of the turn
+	logprobs []float64
+	shown    []int32 // without the end of the turn or the stop text
+	finish   string
+	stop     string // the stop text that struck
+	reply    reply  // of a chat
+	id       string
+	created  int64
+	cached   int
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, j job) error {
+	byDefault := 16 // of text requests, as vLLM has it
+	if j.chat {
+		byDefault = 0
+	}
+	room, err := s.room(j.settings, len(j.prompt), byDefault)
+	if err != nil {
+		return err
+	}
+	session := r.Header.Get("X-Session-ID")
+	if session == "" {
+		session = j.SessionID
+	}
+	ctx := r.Context()
+	if err := s.load.enter(ctx); err != nil {
+		return err
+	}
+	defer s.load.leave()
+	start := time.Now()
+	out := s.sample(j, session, room)
+	out.cached = s.load.lookUp(session, j.prompt)
+	tokens := len(j.prompt) + len(out.ids)
+	s.load.count(func() { s.load.held += tokens })
+	defer s.load.count(func() { s.load.held -= tokens })
+	p := pace{start, s.opt.Latency, s.opt.TokensPerSecond}
+	if j.Stream {
+		err = s.stream(ctx, w, j, out, p)
+	} else if err = sleep(ctx, p.whole(len(out.ids))); err == nil {
+		s.load.count(func() { s.load.generated += int64(len(out.ids)) })
+		w.Header().Set("Content-Type", "application/json")
+		write(w, s.whole(j, out))
+	}
+	reason := out.finish
+	if ctx.Err() != nil {
+		reason = "abort"
+	} else {
+		s.load.remember(session, append(j.prompt[:len(j.prompt):len(j.prompt)], out.ids...))
+	}
+	s.load.count(func() { s.load.finished[reason]++ })
+	return err
+}
+
+// sample asks the policy.
+func (s *Server) sample(j job, session string, room int) sampled {
+	task := s.task(session)
+	talk := readConversation(j.prompt)
+	high, low := s.streamSeed(&talk, task, session, j.Seed)
+	prefix := "cmpl"
+	if j.chat {
+		prefix = "chatcmpl"
+	}
+	out := sampled{id: fmt.Sprintf("%s-%016x", prefix, high), created: time.Now().Unix(), finish: "stop"}
+	if j.fault.Empty {
+		out.ids, out.logprobs = []int32{}, []float64{}
+		return out
+	}
+	rng := rand.New(rand.NewPCG(high, low))
+	candidates := s.opt.Behaviour.candidates(readState(talk, &task))
+	out.ids, out.logprobs = sample(candidates, j.sampling(), rng, room)
+	out.cutAtStop(j.Stop)
+	last := out.ids[len(out.ids)-1]
+	switch {
+	case out.stop != "":
+	case last == idEnd:
+		out.shown = out.ids[:len(out.ids)-1]
+	default:
+		out.shown, out.finish = out.ids, "length"
+	}
+	if j.chat {
+		out.reply = parseReply(out.shown)
+		if len(out.reply.calls) > 0 && last == idEnd {
+			out.finish = "tool_calls"
+		}
+	}
+	return out
+}
+
+// streamSeed names the random stream of a reply: the server's seed, the
+// request's, the session (or the name its task gave), the number of the turn
+// and what a person or harness said since the first reply. What tools returned
+// does not count: times and temporary paths in it would change every run. A
+// call with neither session nor seed gets a stream of its own.
+func (s *Server) streamSeed(c *conversation, t Task, session string, seed *int64) (high, low uint64) {
+	h := fnv.New128a()
+	number := func(n int64) {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], uint64(n))
+		h.Write(b[:]) // a hash never fails
+	}
+	text := func(t string) {
+		number(int64(len(t)))
+		io.WriteString(h, t)
+	}
+	number(s.opt.Seed)
+	name := t.Stream
+	if name == "" {
+		name = session
+	}
+	text(name)
+	if seed != nil {
+		text("seed")
+		number(*seed)
+	} else if name == "" {
+		text("call")
+		number(s.calls.Add(1))
+	}
+	number(int64(len(c.turns)))
+	for _, e := range c.turns {
+		for _, u := range e.users {
+			text(u)
+		}
+	}
+	sum := h.Sum(nil)
+	return binary.LittleEndian.Uint64(sum[:8]), binary.LittleEndian.Uint64(sum[8:])
+}
+
+// cutAtStop ends the reply where the first stop text is complete.
+func (o *sampled) cutAtStop(stops []string) {
+	if len(stops) == 0 {
+		return
+	}
+	var text strings.Builder
+	for i, id := range o.ids {
+		text.WriteString(tokenText(id))
+		for _, stop := range stops {
+			if stop == "" || !strings.HasSuffix(text.String(), stop) {
+				continue
+			}
+			o.ids, o.logprobs, o.stop = o.ids[:i+1], o.logprobs[:i+1], stop
+			shown := i + 1
+			for hidden := 0; hidden < len(stop); {
+				shown--
+				hidden += len(tokenText(o.ids[shown]))
+			}
+			o.shown = o.ids[:shown]
+			return
+		}
+	}
+}
+
+// stream sends pieces as they become due.
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, j job, out sampled, p pace) error {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	control := http.NewResponseController(w)
+	send := func(chunk []byte) error {
+		if _, err := w.Write(chunk); err != nil {
+			return fmt.Errorf("client has gone: %w", err)
+		}
+		return control.Flush()
+	}
+	if err := sleep(ctx, p.latency); err != nil {
+		return err
+	}
+	if err := send(s.firstChunk(j, out)); err != nil {
+		return err
+	}
+	total := len(out.ids)
+	for sent := 0; sent < total || total == 0; {
+		due := p.due(time.Now(), total)
+		if due <= sent && total > 0 {
+			if err := sleep(ctx, tick); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := send(s.chunk(j, out, sent, due)); err != nil {
+			return err
+		}
+		s.load.count(func() { s.load.generated += int64(due - sent) })
+		if j.fault.Stall {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		for j.fault.Endless {
+			if err := sleep(ctx, tick); err != nil {
+				return err
+			}
+			if err := send(s.chunk(j, out, 0, min(due, total-1))); err != nil {
+				return err
+			}
+		}
+		sent = due
+		if total == 0 {
+			break
+		}
+	}
+	if j.StreamOptions != nil && j.StreamOptions.IncludeUsage {
+		if err := send(s.usageChunk(j, out)); err != nil {
+			return err
+		}
+	}
+	return send([]byte("data: [DONE]\n\n"))
+}

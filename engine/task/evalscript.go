@@ -1,0 +1,121 @@
+package task
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Markers of the harness: results are read between start and end.
+const (
+	startMarker = ">>>>> Start Test Output"
+	endMarker   = ">>>>> End Test Output"
+	exitMarker  = ">>>>> Test Exit Code:"
+)
+
+// evalScript makes the evaluation of a row that brings none: the files of
+// test_patch go back to the base commit, the patch is applied, the tests run
+// between the markers, and the files go back again.
+func evalScript(r *row, base, workdir string) (string, error) {
+	files, err := parseDiff([]byte(r.TestPatch))
+	if err != nil {
+		return "", fmt.Errorf("field \"test_patch\": %w", err)
+	}
+	var changed, created, run []string
+	for _, f := range files {
+		switch {
+		case f.create:
+			created = append(created, f.newPath)
+		default:
+			changed = append(changed, f.oldPath)
+			if f.oldPath != f.newPath && !f.delete {
+				created = append(created, f.newPath)
+			}
+		}
+		if !f.delete && isTest(f.newPath) {
+			run = append(run, f.newPath)
+		}
+	}
+	reset := resetFiles(base, changed, created)
+	command := r.TestCmd
+	if command == "" {
+		command = "python3 -m pytest -rA"
+	}
+	if len(run) > 0 {
+		command += " " + strings.Join(quoteAll(directives(r.LogParser, run)), " ")
+	}
+	var b strings.Builder
+	b.WriteString("#!/bin/bash\nset -uxo pipefail\n")
+	b.WriteString("if [ -f /opt/miniconda3/bin/activate ]; then\n  set +ux; source /opt/miniconda3/bin/activate; conda activate testbed; set -ux\nfi\n")
+	fmt.Fprintf(&b, "cd %s\n", quote(workdir))
+	b.WriteString(reset)
+	if strings.TrimSpace(r.TestPatch) != "" {
+		end := heredocEnd(r.TestPatch)
+		fmt.Fprintf(&b, "git apply -v --whitespace=nowarn - <<'%s' || exit 1\n%s", end, r.TestPatch)
+		if !strings.HasSuffix(r.TestPatch, "\n") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(end + "\n")
+	}
+	fmt.Fprintf(&b, ": '%s'\n%s\nSWEBENCH_TEST_EXIT_CODE=$?\n: '%s'\necho \"%s $SWEBENCH_TEST_EXIT_CODE\"\n", startMarker, command, endMarker, exitMarker)
+	b.WriteString(reset)
+	return b.String(), nil
+}
+
+// resetFiles undoes what anybody did to the test files. A bare checkout would
+// undo everything, so an empty list has no command.
+func resetFiles(base string, changed, created []string) string {
+	out := ""
+	if len(changed) > 0 {
+		out += "git checkout " + base + " -- " + strings.Join(quoteAll(changed), " ") + "\n"
+	}
+	if len(created) > 0 {
+		out += "rm -f -- " + strings.Join(quoteAll(created), " ") + "\n"
+	}
+	return out
+}
+
+// notTests are extensions of files that a test runner is not given.
+var notTests = []string{".json", ".png", ".csv", ".txt", ".md", ".jpg", ".jpeg", ".pkl", ".yml", ".yaml", ".toml"}
+
+func isTest(file string) bool { return !slices.Contains(notTests, path.Ext(file)) }
+
+// directives are what the runner is told to run: Django's wants module names.
+func directives(parser string, files []string) []string {
+	if parser != "django" && parser != "unittest" {
+		return files
+	}
+	out := make([]string, len(files))
+	for i, f := range files {
+		f = strings.TrimSuffix(f, ".py")
+		if parser == "django" {
+			f = strings.TrimPrefix(f, "tests/")
+		}
+		out[i] = strings.ReplaceAll(f, "/", ".")
+	}
+	return out
+}
+
+func heredocEnd(text string) string {
+	end := "EOF_ROLLBENCH"
+	for strings.Contains(text, end) {
+		end += "_"
+	}
+	return end
+}
+
+func quote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@+,") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func quoteAll(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = quote(s)
+	}
+	return out
+}

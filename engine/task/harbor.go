@@ -1,0 +1,247 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"rollbench/sandbox"
+)
+
+const (
+	defaultBuildLimit  = 600 * time.Second // Harbor's
+	defaultVerifyLimit = 600 * time.Second // Harbor's
+	defaultWorkdir     = "/testbed"
+	repoArchive        = "environment/repo.tar.gz"
+)
+
+// harbor is a task folder: task.toml, instruction.md, environment/, tests/ and
+// solution/. rollbench's own convention is environment/repo.tar.gz: the
+// workdir's content, with its .git, for sandboxes that have no image.
+type harbor struct {
+	folder      fs.FS
+	verifierEnv map[string]string
+	solutionEnv map[string]string
+	archive     bool
+}
+
+func loadHarbor(folder fs.FS, id, origin string, o Options) (Instance, error) {
+	fail := func(err error) (Instance, error) { return Instance{}, err }
+	text, err := readText(folder, "task.toml")
+	if err != nil {
+		return fail(err)
+	}
+	m, warnings, err := parseManifest(text)
+	if err != nil {
+		return fail(err)
+	}
+	instruction, err := readText(folder, "instruction.md")
+	if err != nil {
+		return fail(err)
+	}
+	if strings.TrimSpace(instruction) == "" {
+		return fail(errors.New("instruction.md is empty; write what the agent has to do"))
+	}
+	if !exists(folder, "tests/test.sh") {
+		return fail(errors.New("tests/test.sh is missing; it must write the reward to /logs/verifier/reward.txt"))
+	}
+	in := Instance{
+		ID: id, Format: "harbor", Origin: origin, Instruction: instruction,
+		LocalOK: m.Metadata.Rollbench.Local, Needs: m.Metadata.Rollbench.Needs,
+		TestCommand: m.Metadata.Rollbench.TestCommand,
+		Network:     m.network(),
+		AgentLimit:  seconds(m.Agent.Timeout, 0),
+		VerifyLimit: seconds(m.Verifier.Timeout, defaultVerifyLimit),
+		BuildLimit:  seconds(m.Environment.BuildTimeout, defaultBuildLimit),
+		Warnings:    warnings,
+	}
+	if m.Environment.CPUs != nil {
+		in.CPUs = *m.Environment.CPUs
+	}
+	if in.MemoryMB, err = sizeMB("environment.memory", m.Environment.MemoryMB, m.Environment.Memory); err != nil {
+		return fail(err)
+	}
+	if in.DiskMB, err = sizeMB("environment.storage", m.Environment.StorageMB, m.Environment.Storage); err != nil {
+		return fail(err)
+	}
+	kind := &harbor{folder: folder, archive: exists(folder, repoArchive)}
+	in.kind = kind
+	if err := kind.environments(&in, &m, o); err != nil {
+		return fail(err)
+	}
+	if err := harborImage(&in, folder, &m, o); err != nil {
+		return fail(err)
+	}
+	if in.LocalOK && !kind.archive {
+		return fail(fmt.Errorf("task.toml: metadata.rollbench.local needs %s: a local sandbox has no image to take the repository from", repoArchive))
+	}
+	in.Reference, err = harborReference(folder, kind)
+	if err != nil {
+		return fail(err)
+	}
+	return in, nil
+}
+
+// environments resolves the three env tables.
+func (h *harbor) environments(in *Instance, m *manifest, o Options) error {
+	for _, t := range []struct {
+		table string
+		env   map[string]string
+		into  *map[string]string
+	}{
+		{"environment.env", m.Environment.Env, &in.Env},
+		{"verifier.env", m.Verifier.Env, &h.verifierEnv},
+		{"solution.env", m.Solution.Env, &h.solutionEnv},
+	} {
+		env, taken, err := expandEnv(t.table, t.env, o.Getenv)
+		if err != nil {
+			return err
+		}
+		*t.into = env
+		in.Warnings = append(in.Warnings, taken...)
+	}
+	return nil
+}
+
+// harborImage decides what to run: docker_image, else the Dockerfile.
+func harborImage(in *Instance, folder fs.FS, m *manifest, o Options) error {
+	for _, name := range []string{"docker-compose.yaml", "docker-compose.yml"} {
+		if exists(folder, "environment/"+name) {
+			return fmt.Errorf("environment/%s: tasks of several containers are not supported; give it a single Dockerfile", name)
+		}
+	}
+	dockerfile := ""
+	if exists(folder, "environment/Dockerfile") {
+		text, err := readText(folder, "environment/Dockerfile")
+		if err != nil {
+			return err
+		}
+		dockerfile = text
+	}
+	in.Workdir = workdir(in, m.Environment.Workdir, dockerfile)
+	switch {
+	case m.Environment.Image != "":
+		in.Image = m.Environment.Image
+	case dockerfile != "":
+		env, err := fs.Sub(folder, "environment")
+		if err != nil {
+			return err
+		}
+		if in.Image, err = environmentTag(in.ID, env, o.BuildArgs); err != nil {
+			return fmt.Errorf("environment: %w", err)
+		}
+		in.Build = &sandbox.Build{
+			Context: func() (io.ReadCloser, error) { return tarFolder(env), nil },
+			Args:    o.BuildArgs,
+			Timeout: in.BuildLimit,
+		}
+	case !in.LocalOK:
+		return errors.New("environment/Dockerfile is missing and task.toml has no environment.docker_image; one of them must say what to run")
+	}
+	return nil
+}
+
+func workdir(in *Instance, given, dockerfile string) string {
+	if given != "" {
+		return path.Clean(given)
+	}
+	found := ""
+	for line := range strings.Lines(dockerfile) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch dir := strings.Trim(strings.TrimSpace(rest), `"`); {
+		case strings.EqualFold(word, "FROM"):
+			found = ""
+		case !strings.EqualFold(word, "WORKDIR") || strings.Contains(dir, "$"):
+		case path.IsAbs(dir):
+			found = path.Clean(dir)
+		case found != "":
+			found = path.Join(found, dir)
+		}
+	}
+	if found == "" || found == "/" {
+		in.Warnings = append(in.Warnings, fmt.Sprintf("task.toml has no environment.workdir and the Dockerfile no usable WORKDIR: %s is used", defaultWorkdir))
+		return defaultWorkdir
+	}
+	return found
+}
+
+// harborReference finds the solution: a diff beside solve.sh, a diff in a
+// heredoc within it, else the script itself.
+func harborReference(folder fs.FS, kind *harbor) (Reference, error) {
+	var ref Reference
+	if kind.archive {
+		ref.tree = kind.files
+	}
+	for _, pattern := range []string{"solution/*.patch", "solution/*.diff"} {
+		found, err := fs.Glob(folder, pattern)
+		if err != nil {
+			return ref, err
+		}
+		slices.Sort(found)
+		for _, file := range found {
+			patch, err := fs.ReadFile(folder, file)
+			if err != nil {
+				return ref, err
+			}
+			ref.Patch = append(ref.Patch, patch...)
+		}
+		if len(ref.Patch) > 0 {
+			return ref, nil
+		}
+	}
+	if !exists(folder, "solution/solve.sh") {
+		return ref, nil
+	}
+	script, err := fs.ReadFile(folder, "solution/solve.sh")
+	if err != nil {
+		return ref, err
+	}
+	if patch := heredocDiff(string(script)); patch != "" {
+		ref.Patch = []byte(patch)
+		return ref, nil
+	}
+	ref.Script = script
+	return ref, nil
+}
+
+func readText(folder fs.FS, name string) (string, error) {
+	data, err := fs.ReadFile(folder, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s is missing", name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return string(data), nil
+}
+
+func exists(folder fs.FS, name string) bool {
+	_, err := fs.Stat(folder, name)
+	return err == nil
+}
+
+// lay unpacks the archive where the image does not already hold the repository.
+func (h *harbor) lay(ctx context.Context, in *Instance, sb sandbox.Sandbox) (string, error) {
+	if !h.archive {
+		return "", nil
+	}
+	_, err := sb.Stat(ctx, ".git")
+	if err == nil || !errors.Is(err, sandbox.ErrNotExist) {
+		return "", err
+	}
+	tree, err := h.open()
+	if err != nil {
+		return "", err
+	}
+	err = sb.CopyIn(ctx, sb.Workdir(), tree)
+	if closeErr := tree.Close(); err == nil {
+		err = closeErr
+	}
+	return "", err
+}

@@ -1,0 +1,116 @@
+package task
+
+import (
+	"archive/tar"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// environmentTag names the image built from a folder: its name and the first
+// 12 hex digits of a hash over paths, modes, contents and build arguments, so
+// that a changed Dockerfile is another image.
+func environmentTag(name string, env fs.FS, args map[string]string) (string, error) {
+	sum := sha256.New()
+	err := eachFile(env, func(file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
+		data, err := open()
+		if err != nil {
+			return err
+		}
+		one := sha256.New()
+		_, err = io.Copy(one, data)
+		if closeErr := data.Close(); err == nil {
+			err = closeErr
+		}
+		fmt.Fprintf(sum, "%q %o %x\n", file, mode, one.Sum(nil))
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, key := range slices.Sorted(maps.Keys(args)) {
+		fmt.Fprintf(sum, "%q=%q\n", key, args[key])
+	}
+	return "rollbench/env-" + imageName(name) + ":" + hex.EncodeToString(sum.Sum(nil))[:12], nil
+}
+
+// imageName makes a repository name component: lower case letters and digits,
+// single separators between them.
+func imageName(id string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(id) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	if name := strings.Trim(b.String(), "-"); name != "" {
+		return name
+	}
+	return "task"
+}
+
+// eachFile walks regular files in lexical order. Modes are reduced to 0755 and
+// 0644: embedded files have no others worth keeping.
+func eachFile(root fs.FS, visit func(file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error) error {
+	return fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is neither a file nor a folder; links are not packed, replace it by a file", file)
+		}
+		mode := fs.FileMode(0o644)
+		if info.Mode()&0o111 != 0 || path.Ext(file) == ".sh" {
+			mode = 0o755
+		}
+		return visit(file, mode, func() (io.ReadCloser, error) { return root.Open(file) })
+	})
+}
+
+// tarFolder streams a folder as a tar with fixed times and owners.
+func tarFolder(root fs.FS) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() { // ends when the tar is written or the reader closes its end
+		tw := tar.NewWriter(w)
+		err := eachFile(root, func(file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
+			return tarFile(tw, file, mode, open)
+		})
+		if err == nil {
+			err = tw.Close()
+		}
+		w.CloseWithError(err)
+	}()
+	return r
+}
+
+func tarFile(tw *tar.Writer, file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
+	f, err := open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	head := &tar.Header{Typeflag: tar.TypeReg, Name: file, Mode: int64(mode), Size: int64(len(data)), ModTime: time.Unix(0, 0)}
+	if err := tw.WriteHeader(head); err != nil {
+		return err
+	}
+	_, err = tw.Write(data)
+	return err
+}

@@ -1,0 +1,61 @@
+package task
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"rollbench/sandbox"
+)
+
+//go:embed takepatch.sh
+var takePatchScript string
+
+//go:embed apply.sh
+var applyScript string
+
+const (
+	patchFile  = ".git/rollbench.patch" // below the workdir
+	maxPatch   = 64 << 20               // bytes
+	patchLimit = 5 * time.Minute
+)
+
+// errNoApply says that a patch fits in none of the ways it was tried.
+var errNoApply = errors.New("patch does not apply")
+
+// TakePatch is the cumulative difference between the workdir and its state
+// after Prepare: commits, staged, unstaged and untracked changes alike, without
+// build leftovers (__pycache__, *.pyc, .pytest_cache) and ignored files. It is
+// empty when nothing changed.
+func (in *Instance) TakePatch(ctx context.Context, sb sandbox.Sandbox) ([]byte, error) {
+	env := map[string]string{"ROLLBENCH_MAX_PATCH": strconv.Itoa(maxPatch)}
+	if _, err := runScript(ctx, sb, takePatchScript, env, patchLimit); err != nil {
+		return nil, fmt.Errorf("take patch of %s: %w", in.ID, err)
+	}
+	patch, err := sb.ReadFile(ctx, patchFile)
+	if err != nil {
+		return nil, fmt.Errorf("take patch of %s: %w", in.ID, err)
+	}
+	return patch, nil
+}
+
+// apply changes a prepared repository by the patch. errNoApply (wrapped) is
+// the patch's fault; any other error is the sandbox's.
+func apply(ctx context.Context, sb sandbox.Sandbox, patch []byte) error {
+	if len(bytes.TrimSpace(patch)) == 0 {
+		return nil
+	}
+	if err := sb.WriteFile(ctx, patchFile, patch, 0o644); err != nil {
+		return err
+	}
+	_, err := runScript(ctx, sb, applyScript, nil, patchLimit)
+	var failed *scriptError
+	if errors.As(err, &failed) && failed.code == 4 {
+		return fmt.Errorf("%w: %s", errNoApply, applyComplaint(failed.out))
+	}
+	return err
+}

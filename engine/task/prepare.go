@@ -1,0 +1,87 @@
+package task
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"rollbench/sandbox"
+)
+
+//go:embed prepare.sh
+var prepareScript string
+
+// prepareLimit bounds the history cut: a large repository is packed again.
+const prepareLimit = 15 * time.Minute
+
+// Prepare lays the repository in an opened sandbox, hides history after the
+// base commit and marks that commit, so that TakePatch has something to differ
+// from. Tests and solution are not in the sandbox before Verify or Solve.
+func (in *Instance) Prepare(ctx context.Context, sb sandbox.Sandbox) error {
+	commit, err := in.kind.lay(ctx, in, sb)
+	if err != nil {
+		return fmt.Errorf("prepare %s: lay the repository: %w", in.ID, err)
+	}
+	_, err = runScript(ctx, sb, prepareScript, map[string]string{
+		"ROLLBENCH_COMMIT": commit,
+		"ROLLBENCH_SLACK":  "0",
+	}, prepareLimit)
+	if err != nil {
+		return fmt.Errorf("prepare %s: %w", in.ID, err)
+	}
+	return nil
+}
+
+// scriptError is a script of ours that ended with another code than 0.
+type scriptError struct {
+	code int
+	out  string
+}
+
+func (e *scriptError) Error() string { return scriptMessage(e.out, e.code) }
+
+// runScript runs one of the embedded scripts in the workdir and returns what it
+// printed. Its own message is the error when it fails.
+func runScript(ctx context.Context, sb sandbox.Sandbox, script string, env map[string]string, limit time.Duration) (string, error) {
+	res, err := sb.Exec(ctx, sandbox.Command{Script: script, Env: env, Timeout: limit})
+	if err != nil {
+		return "", err
+	}
+	out := string(res.Output)
+	switch {
+	case res.End == sandbox.Cancelled:
+		return "", cancelled(ctx)
+	case res.End != sandbox.Exited:
+		return "", fmt.Errorf("not done after %s", limit)
+	case res.ExitCode != 0:
+		return out, &scriptError{res.ExitCode, out}
+	}
+	return out, nil
+}
+
+func cancelled(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return context.Canceled
+}
+
+// scriptMessage is the script's own complaint, else the last line printed.
+func scriptMessage(out string, code int) string {
+	last := ""
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		if text, ours := strings.CutPrefix(line, "rollbench: "); ours {
+			return text
+		}
+		if line != "" {
+			last = line
+		}
+	}
+	if last == "" {
+		last = "no output"
+	}
+	return fmt.Sprintf("exit code %d: %s", code, last)
+}

@@ -1,0 +1,72 @@
+# Runs in the workdir. ROLLBENCH_COMMIT is the commit the task starts from ("" = HEAD).
+# Afterwards refs/rollbench/base is that state, HEAD is at it, and nothing that
+# came later can be found: no other ref, remote, tag, reflog or loose object.
+set -eu
+fail() { echo "rollbench: $*"; exit 3; }
+command -v git >/dev/null 2>&1 || fail "git is not in the sandbox; the image must have it"
+top=$(pwd -P)
+[ "$top" != / ] || fail "the workdir is /, which cannot be a repository"
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
+
+if [ ! -e .git ]; then
+  git init -q .
+  fresh=1
+else
+  fresh=
+fi
+if ! git rev-parse --git-dir >/dev/null 2>&1; then # owned by somebody else
+  git config --global --add safe.directory "$top" 2>/dev/null ||
+    git config --system --add safe.directory "$top" || fail "git refuses $top and its configuration cannot be written"
+  git rev-parse --git-dir >/dev/null || fail "$top is not a usable git repository"
+fi
+[ "$(git rev-parse --show-prefix)" = "" ] || fail "$top is inside another repository"
+gd=$(git rev-parse --absolute-git-dir)
+rm -f "$gd/index.lock"
+
+git config user.name >/dev/null || git config user.name "rollbench"
+git config user.email >/dev/null || git config user.email "rollbench@rollbench.invalid"
+git config core.pager cat
+git config gc.auto 0
+git config commit.gpgsign false
+git config advice.detachedHead false
+# Working-tree bytes are kept as they are: no line-ending or filter conversion.
+mkdir -p "$gd/info"
+echo '* -text -filter -ident -working-tree-encoding' >"$gd/info/attributes"
+
+if [ -n "$ROLLBENCH_COMMIT" ]; then
+  want=$(git rev-parse -q --verify "$ROLLBENCH_COMMIT^{commit}") || fail "commit $ROLLBENCH_COMMIT is not in $top"
+  head=$(git rev-parse -q --verify HEAD || true)
+  # An image may hold one set-up commit of its own on top of the base.
+  if [ "$head" != "$want" ] &&
+    ! { [ "$(git rev-parse -q --verify 'HEAD^' || true)" = "$want" ] && [ "$(git log -1 --format=%s)" = "SWE-bench" ]; }; then
+    git reset -q --hard "$want" -- 2>/dev/null || git reset -q --hard "$want"
+  fi
+fi
+
+# What is changed or untracked now belongs to the environment, not to the policy.
+export GIT_AUTHOR_NAME=rollbench GIT_AUTHOR_EMAIL=rollbench@rollbench.invalid GIT_AUTHOR_DATE="2000-01-01T00:00:00Z"
+export GIT_COMMITTER_NAME=rollbench GIT_COMMITTER_EMAIL=rollbench@rollbench.invalid GIT_COMMITTER_DATE="2000-01-01T00:00:00Z"
+if [ -n "$fresh" ] || ! git rev-parse -q --verify HEAD >/dev/null || [ -n "$(git status --porcelain --ignore-submodules=all)" ]; then
+  git add -A -- . ':(exclude,glob)**/__pycache__/**' ':(exclude,glob)**/*.pyc' ':(exclude,glob)**/.pytest_cache/**' 2>/dev/null ||
+    git add -A -- .
+  git commit -q --no-verify --allow-empty -m "State of the environment at the start"
+fi
+base=$(git rev-parse HEAD)
+
+branch=$(git symbolic-ref -q --short HEAD || true)
+for remote in $(git remote); do git remote remove "$remote"; done
+git for-each-ref --format='delete %(refname)' | grep -v -x "delete refs/heads/$branch" | git update-ref --no-deref --stdin
+git update-ref refs/rollbench/base "$base"
+rm -rf "$gd/logs" "$gd/ORIG_HEAD" "$gd/FETCH_HEAD" "$gd/MERGE_HEAD" "$gd/CHERRY_PICK_HEAD" "$gd/REVERT_HEAD" \
+  "$gd/rebase-merge" "$gd/rebase-apply" "$gd/worktrees" "$gd/objects/info/commit-graph" "$gd/objects/info/commit-graphs"
+
+# Everything stored must be reachable; else store again what is and drop the rest.
+stored=$(git count-objects -v | awk '/^count:|^in-pack:/ {n += $2} END {print n+0}')
+reachable=$(git rev-list --objects HEAD | wc -l)
+if [ -e "$gd/objects/info/alternates" ] || [ "$stored" -gt "$((reachable + ROLLBENCH_SLACK))" ] || [ "$stored" -lt "$reachable" ]; then
+  rm -f "$gd"/objects/pack/*.keep
+  git repack -a -d -q
+  rm -f "$gd/objects/info/alternates"
+  git prune --expire=now
+fi
+echo "rollbench: base $base"

@@ -1,0 +1,3 @@
+module example.invalid/bundle
+
+go 1.19

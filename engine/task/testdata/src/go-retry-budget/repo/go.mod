@@ -1,0 +1,3 @@
+module example.invalid/again
+
+go 1.19
