@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"rollbench/engine/dispatch"
+	"rollbench/engine/infer"
+	"rollbench/tools"
+)
+
+// Config is what a run needs to know. Key names follow SkyRL's where they
+// exist; config.toml at the root holds every key with its default and docs.
+type Config struct {
+	Generator  Generator  `toml:"generator" json:"generator"`
+	Dispatcher Dispatcher `toml:"dispatcher" json:"dispatcher"`
+	Endpoint   Server     `toml:"endpoint" json:"endpoint"`
+	Sandbox    Sandbox    `toml:"sandbox" json:"sandbox"`
+	Tools      Tools      `toml:"tools" json:"tools"`
+	Limits     TimeLimits `toml:"limits" json:"limits"`
+}
+
+// Generator is how trajectories are sampled.
+type Generator struct {
+	NumTrajectories int `toml:"num_trajectories" json:"num_trajectories"`
+	MaxIterations   int `toml:"max_iterations" json:"max_iterations"`
+	// MaxPromptLength is the token budget for everything after the first
+	// prompt (the name and meaning are SkyRL-Agent's).
+	MaxPromptLength int            `toml:"max_prompt_length" json:"max_prompt_length"`
+	SystemPrompt    string         `toml:"system_prompt" json:"system_prompt"` // "" for the built-in one
+	Sampling        infer.Sampling `toml:"sampling_params" json:"sampling_params"`
+}
+
+// Dispatcher limits the stages; see package dispatch.
+type Dispatcher struct {
+	Type     string `toml:"type" json:"type"`
+	MaxInit  int    `toml:"max_parallel_init" json:"max_parallel_init"`
+	MaxRun   int    `toml:"max_parallel_agents" json:"max_parallel_agents"`
+	MaxEval  int    `toml:"max_eval_parallel_agents" json:"max_eval_parallel_agents"`
+	MaxLive  int    `toml:"max_live_sandboxes" json:"max_live_sandboxes"`
+	MaxReady int    `toml:"max_ready" json:"max_ready"`
+}
+
+// Limits of the dispatcher.
+func (d Dispatcher) Limits() dispatch.Limits {
+	return dispatch.Limits{Init: d.MaxInit, Run: d.MaxRun, Eval: d.MaxEval, Live: d.MaxLive, Ready: d.MaxReady}
+}
+
+// Server is the inference endpoint.
+type Server struct {
+	URL       string   `toml:"url" json:"url"` // "" for the embedded simulated endpoint
+	Model     string   `toml:"model" json:"model"`
+	KeyEnv    string   `toml:"api_key_env" json:"api_key_env"` // the NAME of the variable that holds the key
+	Request   Duration `toml:"request_timeout" json:"request_timeout"`
+	Idle      Duration `toml:"idle_timeout" json:"idle_timeout"`
+	Retries   int      `toml:"retries" json:"retries"`
+	Streaming bool     `toml:"streaming" json:"streaming"`
+}
+
+// Sandbox is where trajectories run.
+type Sandbox struct {
+	Kind             string            `toml:"kind" json:"kind"` // auto, docker, local
+	CPUs             float64           `toml:"cpus" json:"cpus"` // 0: the task's
+	MemoryMB         int               `toml:"memory_mb" json:"memory_mb"`
+	Pids             int               `toml:"pids" json:"pids"`
+	AllowUncontained bool              `toml:"allow_uncontained" json:"allow_uncontained"`
+	BuildArgs        map[string]string `toml:"build_args" json:"build_args"`
+}
+
+// Tools are the tools the policy may call.
+type Tools struct {
+	Bash        bool     `toml:"enable_bash_tool" json:"enable_bash_tool"`
+	BashName    string   `toml:"bash_name" json:"bash_name"`
+	Editor      bool     `toml:"enable_editor" json:"enable_editor"`
+	Finish      bool     `toml:"enable_finish" json:"enable_finish"`
+	Command     Duration `toml:"command_timeout" json:"command_timeout"`
+	Idle        Duration `toml:"no_output_timeout" json:"no_output_timeout"`
+	Observation int      `toml:"max_observation_chars" json:"max_observation_chars"`
+	File        int      `toml:"max_view_chars" json:"max_view_chars"`
+}
+
+func (t Tools) enabled() tools.Enabled {
+	return tools.Enabled{Bash: t.Bash, BashName: t.BashName, Editor: t.Editor, Finish: t.Finish}
+}
+
+func (t Tools) limits() tools.Limits {
+	return tools.Limits{Command: time.Duration(t.Command), Idle: time.Duration(t.Idle), Observation: t.Observation, File: t.File}
+}
+
+// TimeLimits bound the stages of a trajectory. 0 means the task's own limit
+// for run and eval, and none for init.
+type TimeLimits struct {
+	Init Duration `toml:"init" json:"init"`
+	Run  Duration `toml:"run" json:"run"`
+	Eval Duration `toml:"eval" json:"eval"`
+}
+
+// Duration is a time.Duration written as text: "90s", "1h30m".
+type Duration time.Duration
+
+// UnmarshalText reads "90s".
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is no duration: write it like \"90s\" or \"1h30m\"", text)
+	}
+	if v < 0 {
+		return fmt.Errorf("%q is negative", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalText writes "1m30s".
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// Check says which key is wrong and what it may be.
+func (c Config) Check() error {
+	if err := dispatch.Check(dispatch.Policy(c.Dispatcher.Type), c.Dispatcher.Limits()); err != nil {
+		return err
+	}
+	for _, k := range []struct {
+		name string
+		n    int
+	}{
+		{"generator.num_trajectories", c.Generator.NumTrajectories},
+		{"generator.max_iterations", c.Generator.MaxIterations},
+		{"generator.max_prompt_length", c.Generator.MaxPromptLength},
+		{"tools.max_observation_chars", c.Tools.Observation},
+		{"tools.max_view_chars", c.Tools.File},
+	} {
+		if k.n < 1 {
+			return fmt.Errorf("%s is %d: it must be at least 1", k.name, k.n)
+		}
+	}
+	if t := c.Generator.Sampling.Temperature; t != nil && !(*t >= 0 && *t <= 10) {
+		return fmt.Errorf("generator.sampling_params.temperature is %v: use a number from 0 to 10", *t)
+	}
+	if p := c.Generator.Sampling.TopP; p != nil && !(*p > 0 && *p <= 1) {
+		return fmt.Errorf("generator.sampling_params.top_p is %v: use a number above 0, up to 1", *p)
+	}
+	switch c.Sandbox.Kind {
+	case "auto", "docker", "local":
+	default:
+		return fmt.Errorf("sandbox.kind is %q: use auto, docker or local", c.Sandbox.Kind)
+	}
+	switch c.Tools.BashName {
+	case "", "bash", "execute_bash":
+	default:
+		return fmt.Errorf("tools.bash_name is %q: use execute_bash or bash", c.Tools.BashName)
+	}
+	return nil
+}

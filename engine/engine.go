@@ -1,0 +1,306 @@
+// Package engine is a run: it composes the dispatcher, the agent loop, the
+// sandboxes, the endpoint and the session, offers the verbs of a person
+// (pause, step, inject, edit, cancel …) and a Status snapshot of gauges.
+//
+// In: the instances, the configuration and what the wiring opened for it
+// (providers, endpoint client). Out: facts in the session, and nothing else.
+// The engine never knows that a screen exists and never waits for one.
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rollbench/engine/agent"
+	"rollbench/engine/dispatch"
+	"rollbench/engine/infer"
+	"rollbench/engine/task"
+	"rollbench/sandbox"
+	"rollbench/sessions"
+)
+
+// Options are what the wiring hands over.
+type Options struct {
+	Config       Config
+	Instances    []*task.Instance
+	Providers    map[sandbox.Kind]sandbox.Provider
+	Client       *infer.Client
+	Capabilities infer.Capabilities
+	// Meet and Forget tell the simulated endpoint of a trajectory before its
+	// first model call and after its last; nil for others.
+	Meet   func(session string, in *task.Instance, workdir string)
+	Forget func(session string)
+	Log    *slog.Logger
+}
+
+// Engine is one run, from New to the end of Run.
+type Engine struct {
+	opt   Options
+	store *sessions.Store
+	run   sessions.Run
+	ctx   context.Context // ends when the run is stopped
+	stop  context.CancelCauseFunc
+	live  *dispatch.Live
+	items []*trajectory
+	index map[sessions.Key]dispatch.Item
+
+	streams  *streams
+	notes    *notes
+	pace     *pace
+	endpoint atomic.Pointer[Endpoint]
+	gpus     atomic.Pointer[[]GPU]
+	started  time.Time
+	running  atomic.Bool
+	paused   atomic.Bool
+
+	mu     sync.Mutex // guards failed
+	failed error      // the first error of the session itself
+}
+
+// trajectory is what the stages of one trajectory hand on. Its fields belong
+// to the stage that runs; the gate is shared.
+type trajectory struct {
+	key     sessions.Key
+	in      *task.Instance
+	kind    sandbox.Kind
+	attempt int
+	gate    *agent.Gate
+	skip    bool // ended in an earlier part of the run
+
+	turns    []sessions.Turn // recorded by an interrupted attempt
+	injected []string        // feedback it had not been sent yet
+	patch    []byte          // of the finished run stage
+	ran      bool            // the run stage ended in an earlier part
+	place    *place          // the open sandbox
+}
+
+// ErrStopped is the cause when a person stops the run; it can be resumed.
+var ErrStopped = errors.New("stopped: `rollbench resume` goes on")
+
+// Members are the trajectories of a new run in queue order: all of an
+// instance, then the next (trajectory-major, as SkyRL-Agent's).
+func Members(instances []*task.Instance, n int) []sessions.Key {
+	var keys []sessions.Key
+	for _, in := range instances {
+		for i := range n {
+			keys = append(keys, sessions.Key{Instance: in.ID, ID: i})
+		}
+	}
+	return keys
+}
+
+// New run on a session just created or, resumed, opened again. It checks that
+// each instance has a sandbox on this machine before anything starts.
+func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	e := &Engine{opt: o, store: store, run: store.Run(), index: map[sessions.Key]dispatch.Item{},
+		streams: newStreams(), notes: &notes{}, pace: &pace{}, started: time.Now()}
+	e.ctx, e.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	byID := map[string]*task.Instance{}
+	for _, in := range o.Instances {
+		byID[in.ID] = in
+	}
+	rows, _, err := store.Trajectories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kinds := chooser{config: o.Config.Sandbox, providers: o.Providers}
+	for i, row := range rows {
+		in := byID[row.Instance]
+		if in == nil {
+			return nil, fmt.Errorf("instance %q of run %s is not in the tasks any more: resume with the tasks it was started with (%s)", row.Instance, e.run.ID, e.run.Source)
+		}
+		t := &trajectory{key: row.Key, in: in, attempt: max(row.Attempt, 1), gate: agent.NewGate(), skip: row.State.Ended()}
+		if !t.skip {
+			if t.kind, err = kinds.choose(ctx, in); err != nil {
+				return nil, err
+			}
+			if err := e.recall(ctx, t, row); err != nil {
+				return nil, err
+			}
+		}
+		e.items = append(e.items, t)
+		e.index[t.key] = dispatch.Item(i)
+	}
+	e.endpoint.Store(&Endpoint{URL: e.run.Endpoint, Model: e.run.Model, Healthy: true, Capabilities: o.Capabilities})
+	e.gpus.Store(&[]GPU{})
+	e.live = dispatch.NewLive(e.core(), (*stages)(e))
+	return e, nil
+}
+
+func (e *Engine) core() *dispatch.Core {
+	d := e.opt.Config.Dispatcher
+	core := dispatch.NewCore(dispatch.Policy(d.Type), d.Limits(), len(e.items), nil)
+	for i, t := range e.items {
+		switch {
+		case t.skip:
+			core.Skip(dispatch.Item(i))
+		case t.ran:
+			core.SkipToEval(dispatch.Item(i))
+		}
+	}
+	return core
+}
+
+// recall reads what an interrupted part of the run left of a trajectory.
+func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Trajectory) error {
+	var err error
+	if row.HasPatch && row.Finish != "" && sessions.FinishReason(row.Finish).Rule().Evaluated {
+		t.ran = true
+		t.patch, err = e.store.Patch(ctx, t.key)
+		return err
+	}
+	if row.Finish != "" {
+		row.Turn = 0 // its run stage ended but its patch was not taken: start again
+		return e.startAgain(ctx, t, "the run was interrupted before its patch was taken")
+	}
+	if row.Turn == 0 {
+		return nil
+	}
+	if t.turns, err = e.store.Turns(ctx, t.key, t.attempt, 0, 0, true); err != nil {
+		return err
+	}
+	t.injected, err = e.unsent(ctx, t)
+	return err
+}
+
+// startAgain makes the next attempt of a trajectory; the one before stays in
+// the session and is not exported.
+func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) error {
+	t.attempt++
+	t.turns, t.injected = nil, nil
+	return e.commit(ctx, t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})
+}
+
+// unsent is the feedback that a person gave and no model call has carried.
+func (e *Engine) unsent(ctx context.Context, t *trajectory) ([]string, error) {
+	var out []string
+	last := 0
+	for i := range t.turns {
+		last = max(last, t.turns[i].Index)
+	}
+	for seq := int64(0); ; {
+		events, err := e.store.Since(ctx, seq, 1000)
+		if err != nil || len(events) == 0 {
+			return out, err
+		}
+		for _, ev := range events {
+			seq = ev.Seq
+			switch {
+			case ev.Key != t.key:
+			case ev.Kind == sessions.KindAttempt:
+				out = nil
+			case ev.Kind == sessions.KindReply:
+				var r sessions.ReplyMade
+				if err := json.Unmarshal(ev.Data, &r); err != nil {
+					return nil, fmt.Errorf("read event %d: %w", ev.Seq, err)
+				}
+				if r.Source == sessions.FromModel {
+					out = nil
+				}
+			case ev.Kind == sessions.KindIntervention:
+				var i sessions.Intervention
+				if err := json.Unmarshal(ev.Data, &i); err != nil {
+					return nil, fmt.Errorf("read event %d: %w", ev.Seq, err)
+				}
+				if i.Verb == "inject" {
+					out = append(out, i.After)
+				}
+			}
+		}
+	}
+}
+
+// Run works until every trajectory has ended (nil) or ctx ends (its cause;
+// the run can be resumed).
+func (e *Engine) Run(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { e.stop(context.Cause(ctx)) })()
+	ctx = e.ctx
+	if err := e.begin(ctx); err != nil {
+		return err
+	}
+	e.running.Store(true)
+	monitor := e.monitor(ctx)
+	err := e.live.Run(ctx)
+	monitor()
+	e.running.Store(false)
+	e.closePlaces()
+	why := "finished"
+	switch first := e.firstFailure(); {
+	case first != nil:
+		err, why = first, "error"
+	case ctx.Err() != nil && !e.allEnded():
+		err, why = context.Cause(ctx), "stopped"
+	}
+	final := e.commit(context.WithoutCancel(ctx), sessions.Key{}, sessions.KindRunEnded, sessions.RunEnded{Why: why})
+	e.saveGauge(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	return final
+}
+
+func (e *Engine) begin(ctx context.Context) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("name of this machine: %w", err)
+	}
+	d := e.opt.Config.Dispatcher
+	resumed := false
+	for _, t := range e.items {
+		resumed = resumed || t.skip || t.ran || t.turns != nil || t.attempt > 1
+	}
+	now := time.Now()
+	return e.store.Commit(ctx, sessions.Write{Events: []sessions.Event{
+		sessions.NewEvent(now, sessions.Key{}, sessions.KindRunStarted, sessions.RunStarted{PID: os.Getpid(), Host: host, Resumed: resumed, Policy: d.Type}),
+		sessions.NewEvent(now, sessions.Key{}, sessions.KindLimits, sessions.Limits{Who: "config", MaxInit: d.MaxInit, MaxAgents: d.MaxRun,
+			MaxEval: d.MaxEval, MaxLive: d.MaxLive, MaxReady: d.MaxReady, Policy: d.Type, NumMembers: len(e.items)}),
+	}})
+}
+
+// Stop ends the run where it is; it can be resumed.
+func (e *Engine) Stop() { e.stop(ErrStopped) }
+
+// commit one event.
+func (e *Engine) commit(ctx context.Context, key sessions.Key, kind sessions.Kind, payload any) error {
+	return e.store.Commit(ctx, sessions.Write{Events: []sessions.Event{sessions.NewEvent(time.Now(), key, kind, payload)}})
+}
+
+// fail stops the run: the session itself cannot be written any more.
+func (e *Engine) fail(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.failed == nil {
+		e.failed = fmt.Errorf("the session cannot be written, so the run stopped (what was recorded is safe): %w", err)
+		e.opt.Log.Error("session", "error", err)
+		e.stop(e.failed)
+	}
+}
+
+func (e *Engine) firstFailure() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.failed
+}
+
+func (e *Engine) allEnded() bool { return e.live.Snapshot().Left == 0 && e.pace.ended() >= e.toEnd() }
+
+// toEnd is how many trajectories this part of the run has to bring to their end.
+func (e *Engine) toEnd() int {
+	n := 0
+	for _, t := range e.items {
+		if !t.skip {
+			n++
+		}
+	}
+	return n
+}

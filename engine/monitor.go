@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"rollbench/engine/infer"
+)
+
+// monitor keeps the gauges fresh until the returned function is called, which
+// waits for it.
+func (e *Engine) monitor(ctx context.Context) (join func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for n := 0; ; n++ {
+			e.look(ctx)
+			if n%2 == 0 {
+				gpus := nvidia(ctx)
+				e.gpus.Store(&gpus)
+			}
+			e.saveGauge(ctx)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() { cancel(); wg.Wait() }
+}
+
+// look scrapes the endpoint. A failed scrape makes it unhealthy and its gauges
+// unknown; an endpoint without metrics is asked for its health only.
+func (e *Engine) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	now := *e.endpoint.Load()
+	now.Gauges, now.Problem = nil, ""
+	var err error
+	if now.Capabilities.Metrics {
+		var g infer.Gauges
+		if g, err = e.opt.Client.Scrape(ctx); err == nil {
+			now.Gauges = &g
+		}
+	} else {
+		err = e.opt.Client.Health(ctx)
+	}
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return
+	}
+	if now.Healthy = err == nil; err != nil {
+		now.Problem = err.Error()
+	}
+	e.endpoint.Store(&now)
+}
+
+// saveGauge persists the snapshot for readers in other processes.
+func (e *Engine) saveGauge(ctx context.Context) {
+	data, err := json.Marshal(e.Status())
+	if err != nil { // numbers from the endpoint that JSON cannot hold
+		e.opt.Log.Warn("gauge", "error", err)
+		return
+	}
+	if err := e.store.PutGauge(ctx, data); err != nil && ctx.Err() == nil {
+		e.fail(err)
+	}
+}
+
+// Status is the snapshot of now.
+func (e *Engine) Status() *Status {
+	q := e.live.Snapshot()
+	now := time.Now()
+	s := &Status{
+		At: now, Started: e.started, Running: e.running.Load(), Paused: e.paused.Load(), Policy: e.opt.Config.Dispatcher.Type,
+		Init:  Queue{Waiting: q.Waiting[0], Busy: q.Busy[0], Limit: q.Limit[0]},
+		Ready: Queue{Waiting: q.Ready},
+		Run:   Queue{Waiting: q.Waiting[1], Busy: q.Busy[1], Limit: q.Limit[1]},
+		Eval:  Queue{Waiting: q.Waiting[2], Busy: q.Busy[2], Limit: q.Limit[2]},
+		Held:  q.Held, Live: q.Live, MaxLive: q.MaxLive, LimitedBy: q.LimitedBy,
+		Endpoint: *e.endpoint.Load(), GPUs: *e.gpus.Load(),
+		PerMinute: e.pace.perMinute(now, e.started),
+		Streams:   e.streams.snapshot(), Notes: e.notes.snapshot(),
+	}
+	if s.PerMinute > 0 && q.Left > 0 {
+		eta := time.Duration(float64(q.Left) / s.PerMinute * float64(time.Minute))
+		s.ETA = &eta
+	}
+	return s
+}

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"rollbench/engine/task"
+	"rollbench/sandbox"
+	"rollbench/sessions"
+	"rollbench/tools"
+)
+
+// place is an open run sandbox with its tools.
+type place struct {
+	sb    sandbox.Sandbox
+	tools *tools.Registry
+}
+
+// prepare opens the run sandbox, lays the repository, starts the tools and
+// brings an interrupted attempt back to where it was.
+func (e *Engine) prepare(ctx context.Context, t *trajectory) error {
+	if err := e.enter(ctx, t); err != nil {
+		return err
+	}
+	if len(t.turns) == 0 {
+		return nil
+	}
+	err := e.loop(t, e.index[t.key]).Replay(ctx, t.turns)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	e.closePlace(t)
+	if err := e.startAgain(ctx, t, "the sandbox could not be brought back: "+err.Error()); err != nil {
+		return err
+	}
+	return e.enter(ctx, t)
+}
+
+// enter opens a sandbox for the run stage.
+func (e *Engine) enter(ctx context.Context, t *trajectory) error {
+	sb, err := e.open(ctx, t, "run")
+	if err != nil {
+		return err
+	}
+	t.place = &place{sb: sb}
+	if err := t.in.Prepare(ctx, sb); err != nil {
+		return fmt.Errorf("prepare the repository: %w", err)
+	}
+	c := e.opt.Config.Tools
+	t.place.tools, err = tools.New(tools.Env{Sandbox: sb, Limits: c.limits(), OnOutput: e.streams.of(t.key).output}, c.enabled())
+	if err != nil {
+		return err
+	}
+	if e.opt.Meet != nil {
+		e.opt.Meet(e.session(t), t.in, sb.Workdir())
+	}
+	return nil
+}
+
+// open a sandbox of the trajectory for a purpose: run or eval.
+func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandbox.Sandbox, error) {
+	spec := t.in.Spec(t.kind)
+	spec.Name = fmt.Sprintf("%s.%d.a%d.%s", t.key.Instance, t.key.ID, t.attempt, purpose)
+	spec.Labels = map[string]string{"run": e.run.ID, "trajectory": t.key.String()}
+	spec.Progress = func(line string) { e.notes.add(t.in.ID + ": " + line) }
+	c := e.opt.Config.Sandbox
+	if c.CPUs > 0 {
+		spec.CPUs = c.CPUs
+	}
+	if c.MemoryMB > 0 {
+		spec.MemoryMB = c.MemoryMB
+	}
+	if c.Pids > 0 {
+		spec.Pids = c.Pids
+	}
+	sb, err := e.opt.Providers[t.kind].Open(ctx, spec)
+	if err != nil {
+		return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
+	}
+	if err := e.commit(ctx, t.key, sessions.KindSandbox, sessions.SandboxChange{Purpose: purpose, Open: true, Kind: string(t.kind), ID: sb.ID(), Image: spec.Image}); err != nil {
+		return nil, errors.Join(err, sb.Close())
+	}
+	return sb, nil
+}
+
+func (e *Engine) closePlace(t *trajectory) {
+	if t.place == nil {
+		return
+	}
+	p := t.place
+	t.place = nil
+	if p.tools != nil {
+		if err := p.tools.Close(); err != nil && !errors.Is(err, sandbox.ErrLost) {
+			e.opt.Log.Warn("close tools", "trajectory", t.key.String(), "error", err)
+		}
+	}
+	e.closeSandbox(t, "run", p.sb)
+}
+
+// closeSandbox removes a sandbox. One that cannot be removed is said so in the
+// session; the next start reaps it.
+func (e *Engine) closeSandbox(t *trajectory, purpose string, sb sandbox.Sandbox) {
+	ctx := context.WithoutCancel(e.ctx)
+	events := []sessions.Event{}
+	if err := sb.Close(); err != nil {
+		events = append(events, sessions.NewEvent(time.Now(), t.key, sessions.KindWarning,
+			sessions.Warning{Text: fmt.Sprintf("sandbox %s could not be removed: %v", sb.ID(), err)}))
+	}
+	events = append(events, sessions.NewEvent(time.Now(), t.key, sessions.KindSandbox, sessions.SandboxChange{Purpose: purpose, Kind: string(t.kind), ID: sb.ID()}))
+	if err := e.store.Commit(ctx, sessions.Write{Events: events}); err != nil {
+		e.fail(err)
+	}
+}
+
+// closePlaces closes what trajectories that waited between stages held.
+func (e *Engine) closePlaces() {
+	for _, t := range e.items {
+		e.closePlace(t)
+	}
+}
+
+// chooser decides which kind of sandbox an instance gets on this machine.
+type chooser struct {
+	config    Sandbox
+	providers map[sandbox.Kind]sandbox.Provider
+	reports   map[sandbox.Kind]sandbox.Report
+}
+
+// choose: docker when the task's image is present, else local where the task
+// allows it and the machine can contain it, else docker if the image can be
+// made or pulled. sandbox.kind decides alone unless it is auto.
+func (c *chooser) choose(ctx context.Context, in *task.Instance) (sandbox.Kind, error) {
+	docker, local := c.report(ctx, sandbox.Docker), c.report(ctx, sandbox.Local)
+	why := func(kind sandbox.Kind, r sandbox.Report) error {
+		return fmt.Errorf("task %s: no %s sandbox on this machine: %s; %s", in.ID, kind, r.Detail, r.Fix)
+	}
+	switch c.config.Kind {
+	case "docker":
+		if !docker.OK {
+			return "", why(sandbox.Docker, docker)
+		}
+		return sandbox.Docker, nil
+	case "local":
+		switch {
+		case !in.LocalOK:
+			return "", fmt.Errorf("task %s needs its image: use --set sandbox.kind=docker", in.ID)
+		case !local.OK:
+			return "", why(sandbox.Local, local)
+		}
+		return sandbox.Local, nil
+	}
+	if docker.OK && in.Image != "" {
+		present, err := c.providers[sandbox.Docker].HasImage(ctx, in.Image)
+		if err != nil {
+			return "", fmt.Errorf("task %s: look for image %s: %w", in.ID, in.Image, err)
+		}
+		if present {
+			return sandbox.Docker, nil
+		}
+	}
+	switch {
+	case in.LocalOK && local.OK:
+		return sandbox.Local, nil
+	case docker.OK:
+		return sandbox.Docker, nil
+	case in.LocalOK:
+		return "", why(sandbox.Local, local)
+	}
+	return "", why(sandbox.Docker, docker)
+}
+
+func (c *chooser) report(ctx context.Context, k sandbox.Kind) sandbox.Report {
+	if r, ok := c.reports[k]; ok {
+		return r
+	}
+	if c.reports == nil {
+		c.reports = map[sandbox.Kind]sandbox.Report{}
+	}
+	r := sandbox.Report{Detail: "not set up", Fix: "see rollbench doctor"}
+	if p := c.providers[k]; p != nil {
+		r = p.Check(ctx)
+	}
+	c.reports[k] = r
+	return r
+}

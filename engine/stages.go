@@ -1,0 +1,302 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"rollbench/engine/agent"
+	"rollbench/engine/dispatch"
+	"rollbench/engine/infer"
+	"rollbench/sandbox"
+	"rollbench/sessions"
+)
+
+// stages is the Engine as the dispatcher sees it. A stage that is interrupted
+// because the run stops leaves the trajectory as it is, to be resumed.
+type stages Engine
+
+func (s *stages) engine() *Engine { return (*Engine)(s) }
+
+// Init opens a sandbox, lays the repository and starts the tools.
+func (s *stages) Init(ctx context.Context, it dispatch.Item) bool {
+	e, t := s.engine(), s.items[it]
+	if ctx.Err() != nil {
+		return e.interrupted(ctx, t)
+	}
+	if !e.state(ctx, t, sessions.StateChange{State: sessions.Init}) {
+		return false
+	}
+	limited, cancel := withLimit(ctx, time.Duration(e.opt.Config.Limits.Init))
+	defer cancel()
+	err := e.prepare(limited, t)
+	switch {
+	case err == nil:
+		return e.state(ctx, t, sessions.StateChange{State: sessions.Ready})
+	case ctx.Err() != nil:
+		e.closePlace(t)
+		return e.interrupted(ctx, t)
+	case limited.Err() != nil:
+		err = fmt.Errorf("init took longer than limits.init = %v: %w", time.Duration(e.opt.Config.Limits.Init), err)
+	}
+	e.closePlace(t)
+	e.finish(ctx, t, sessions.ErrorInitialization, "init", err)
+	e.endAs(ctx, t, sessions.Failed)
+	return false
+}
+
+// Run is the agent loop; it closes the sandbox once the patch is taken.
+func (s *stages) Run(ctx context.Context, it dispatch.Item) bool {
+	e, t := s.engine(), s.items[it]
+	defer e.closePlace(t)
+	if ctx.Err() != nil {
+		return e.interrupted(ctx, t)
+	}
+	g := e.opt.Config.Generator
+	if !e.state(ctx, t, sessions.StateChange{State: sessions.Running, Budget: g.MaxPromptLength, Turns: g.MaxIterations}) {
+		return false
+	}
+	out, err := e.loop(t, it).Run(ctx)
+	if err != nil {
+		return e.interruptedBy(ctx, t, err)
+	}
+	if !out.Reason.Rule().Evaluated {
+		e.endAs(ctx, t, sessions.Failed)
+		return false
+	}
+	return e.takePatch(ctx, t)
+}
+
+// Eval runs the verifier in a fresh sandbox.
+func (s *stages) Eval(ctx context.Context, it dispatch.Item) {
+	e, t := s.engine(), s.items[it]
+	if ctx.Err() != nil {
+		e.interrupted(ctx, t)
+		return
+	}
+	if !e.state(ctx, t, sessions.StateChange{State: sessions.Evaluating}) {
+		return
+	}
+	limit := time.Duration(e.opt.Config.Limits.Eval)
+	limited, cancel := withLimit(ctx, limit)
+	defer cancel()
+	err := e.evaluate(limited, t)
+	switch {
+	case err == nil:
+		return
+	case ctx.Err() != nil:
+		e.interrupted(ctx, t)
+		return
+	case limited.Err() != nil:
+		err = fmt.Errorf("eval took longer than limits.eval = %v: %w", limit, err)
+	}
+	e.finish(ctx, t, sessions.ErrorEvaluation, "eval", err)
+	e.endAs(ctx, t, sessions.Failed)
+}
+
+// Panicked is a defect of a stage: the trajectory's error, not the run's.
+func (s *stages) Panicked(it dispatch.Item, st dispatch.Stage, err error) {
+	e, t := s.engine(), s.items[it]
+	e.opt.Log.Error("panic", "trajectory", t.key.String(), "error", err)
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	reason := map[dispatch.Stage]sessions.FinishReason{dispatch.Init: sessions.ErrorInitialization, dispatch.Run: sessions.SandboxLost, dispatch.Eval: sessions.ErrorEvaluation}[st]
+	ctx := context.WithoutCancel(e.ctx)
+	e.closePlace(t)
+	e.finish(ctx, t, reason, st.String(), errors.New(line))
+	e.endAs(ctx, t, sessions.Failed)
+}
+
+// loop of the trajectory, set to where an interrupted attempt left it.
+func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
+	g := e.opt.Config.Generator
+	limit := t.in.AgentLimit
+	if l := time.Duration(e.opt.Config.Limits.Run); l > 0 {
+		limit = l
+	}
+	system := g.SystemPrompt
+	if system == "" {
+		system = agent.SystemPrompt
+	}
+	l := &agent.Loop{
+		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: system, Instruction: t.in.Instruction,
+			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit,
+			CanTokenize: e.opt.Capabilities.Tokenize},
+		Model: e.model(t.key), Tools: t.place.tools, Record: e.store, Gate: t.gate,
+		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Now: time.Now,
+	}
+	l.Restore(t.turns)
+	for _, text := range t.injected {
+		l.Reinject(text)
+	}
+	return l
+}
+
+// session is the X-Session-ID: one per trajectory and attempt.
+func (e *Engine) session(t *trajectory) string {
+	return fmt.Sprintf("%s/%s/%d", e.run.ID, t.key, t.attempt)
+}
+
+// model is the endpoint as the loop sees it; a configuration without
+// streaming takes the stream away.
+func (e *Engine) model(sessions.Key) agent.Model {
+	if e.opt.Config.Endpoint.Streaming {
+		return e.opt.Client
+	}
+	return whole{e.opt.Client}
+}
+
+type whole struct{ *infer.Client }
+
+func (w whole) Chat(ctx context.Context, r infer.Request) (infer.Reply, error) {
+	r.Stream = nil
+	return w.Client.Chat(ctx, r)
+}
+
+type slot struct {
+	live *dispatch.Live
+	it   dispatch.Item
+}
+
+func (s slot) Hold()                          { s.live.Hold(s.it) }
+func (s slot) Want(ctx context.Context) error { return s.live.Want(ctx, s.it) }
+
+// takePatch ends the run stage: the patch decides whether there is anything
+// to evaluate.
+func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
+	patch, err := t.in.TakePatch(ctx, t.place.sb)
+	if ctx.Err() != nil {
+		return e.interrupted(ctx, t)
+	}
+	if err != nil {
+		reason := sessions.ErrorEvaluation
+		if errors.Is(err, sandbox.ErrLost) {
+			reason = sessions.SandboxLost
+		}
+		e.finish(ctx, t, reason, "run", fmt.Errorf("take the patch: %w", err))
+		e.endAs(ctx, t, sessions.Failed)
+		return false
+	}
+	t.patch = patch
+	files := strings.Count("\n"+string(patch), "\ndiff --git ")
+	now := time.Now()
+	w := sessions.Write{Key: t.key, Attempt: t.attempt, Patch: patch, Events: []sessions.Event{
+		sessions.NewEvent(now, t.key, sessions.KindPatch, sessions.PatchTaken{Bytes: len(patch), Files: files}),
+		sessions.NewEvent(now, t.key, sessions.KindState, sessions.StateChange{State: sessions.Ran}),
+	}}
+	if w.Patch == nil {
+		w.Patch = []byte{}
+	}
+	if len(patch) == 0 {
+		zero := 0.0
+		w.Events = append(w.Events,
+			sessions.NewEvent(now, t.key, sessions.KindFinish, sessions.Finished{Reason: sessions.NoPatch}),
+			sessions.NewEvent(now, t.key, sessions.KindReward, sessions.Rewarded{Reward: &zero, Note: "nothing was changed"}))
+	}
+	if err := e.store.Commit(ctx, w); err != nil {
+		e.fail(err)
+		return false
+	}
+	if len(patch) == 0 {
+		e.endAs(ctx, t, sessions.Done)
+		return false
+	}
+	return true
+}
+
+// evaluate opens a fresh sandbox and records the verdict. An error means that
+// the verifier could not run: the reward stays absent.
+func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
+	sb, err := e.open(ctx, t, "eval")
+	if err != nil {
+		return err
+	}
+	defer e.closeSandbox(t, "eval", sb)
+	verdict, err := t.in.Verify(ctx, sb, t.patch)
+	if err != nil {
+		return err
+	}
+	if verdict.Reward == nil {
+		return e.unrewarded(ctx, t, verdict.Note, verdict.Log)
+	}
+	w := sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: verdict.Log, Events: []sessions.Event{
+		sessions.NewEvent(time.Now(), t.key, sessions.KindReward, sessions.Rewarded{Reward: verdict.Reward, Note: verdict.Note, Parts: verdict.Parts, Wall: verdict.Wall})}}
+	if err := e.store.Commit(ctx, w); err != nil {
+		e.fail(err)
+		return nil
+	}
+	e.endAs(ctx, t, sessions.Done)
+	return nil
+}
+
+// unrewarded keeps the verifier's output of an evaluation without a reward.
+func (e *Engine) unrewarded(ctx context.Context, t *trajectory, note string, log []byte) error {
+	if err := e.store.Commit(ctx, sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: log}); err != nil {
+		e.fail(err)
+	}
+	return errors.New(note)
+}
+
+func withLimit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// Facts of a stage. A fact that cannot be written stops the run.
+
+func (e *Engine) state(ctx context.Context, t *trajectory, s sessions.StateChange) bool {
+	if err := e.commit(context.WithoutCancel(ctx), t.key, sessions.KindState, s); err != nil {
+		e.fail(err)
+		return false
+	}
+	return true
+}
+
+// finish records an infrastructure error: why the trajectory ends, and the
+// whole chain for the log.
+func (e *Engine) finish(ctx context.Context, t *trajectory, reason sessions.FinishReason, stage string, err error) {
+	line := strings.Join(strings.Fields(err.Error()), " ")
+	e.opt.Log.Warn("trajectory", "trajectory", t.key.String(), "stage", stage, "error", err)
+	now := time.Now()
+	w := sessions.Write{Events: []sessions.Event{
+		sessions.NewEvent(now, t.key, sessions.KindCause, sessions.Cause{Stage: stage, Error: line}),
+		sessions.NewEvent(now, t.key, sessions.KindFinish, sessions.Finished{Reason: reason, Detail: line}),
+	}}
+	if err := e.store.Commit(context.WithoutCancel(ctx), w); err != nil {
+		e.fail(err)
+	}
+}
+
+func (e *Engine) endAs(ctx context.Context, t *trajectory, s sessions.State) {
+	if e.opt.Forget != nil {
+		e.opt.Forget(e.session(t))
+	}
+	if e.state(ctx, t, sessions.StateChange{State: s}) {
+		e.pace.mark(time.Now())
+	}
+}
+
+// interrupted handles a stage whose context ended: a cancelled trajectory ends
+// as such; in a run that stops it is left for the resume.
+func (e *Engine) interrupted(ctx context.Context, t *trajectory) bool {
+	if errors.Is(context.Cause(ctx), dispatch.ErrCancelled) {
+		ctx := context.WithoutCancel(ctx)
+		if err := e.commit(ctx, t.key, sessions.KindFinish, sessions.Finished{Reason: sessions.CancelledByPerson}); err != nil {
+			e.fail(err)
+			return false
+		}
+		e.endAs(ctx, t, sessions.Cancelled)
+	}
+	return false
+}
+
+// interruptedBy an error of the loop: ctx ended, or the session cannot be written.
+func (e *Engine) interruptedBy(ctx context.Context, t *trajectory, err error) bool {
+	if ctx.Err() == nil {
+		e.fail(err)
+	}
+	return e.interrupted(ctx, t)
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"rollbench/sessions"
+)
+
+// streamTail is how much of a live reply or output is kept for the screen.
+const streamTail = 16 << 10
+
+// streams holds what live trajectories are doing right now.
+type streams struct {
+	mu  sync.Mutex // guards all
+	all map[sessions.Key]*stream
+}
+
+func newStreams() *streams { return &streams{all: map[sessions.Key]*stream{}} }
+
+// stream implements agent.Watcher for one trajectory.
+type stream struct {
+	mu    *sync.Mutex
+	now   Stream
+	tail  []byte
+	doing bool
+}
+
+func (s *streams) of(key sessions.Key) *stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.all[key]
+	if st == nil {
+		st = &stream{mu: &s.mu, now: Stream{Key: key}}
+		s.all[key] = st
+	}
+	return st
+}
+
+// Doing says what the trajectory does now; "" for nothing.
+func (s *stream) Doing(turn int, what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now.Turn, s.now.What, s.now.Since = turn, what, time.Now()
+	s.tail, s.doing = s.tail[:0], what != ""
+}
+
+// Text adds a piece of a reply.
+func (s *stream) Text(piece string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tail = append(s.tail, piece...)
+	if over := len(s.tail) - streamTail; over > streamTail {
+		s.tail = append(s.tail[:0], s.tail[over:]...)
+	}
+}
+
+// output adds a piece of a tool's output.
+func (s *stream) output(piece []byte) { s.Text(string(piece)) }
+
+// snapshot of all that are doing something.
+func (s *streams) snapshot() map[string]Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]Stream{}
+	for key, st := range s.all {
+		if st.doing {
+			now := st.now
+			now.Text = strings.ToValidUTF8(string(st.tail), "\uFFFD")
+			out[key.String()] = now
+		}
+	}
+	return out
+}
+
+// notes are the newest progress lines.
+type notes struct {
+	mu    sync.Mutex // guards lines
+	lines []string
+}
+
+const keptNotes = 50
+
+func (n *notes) add(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines = append(n.lines, line)
+	if len(n.lines) > keptNotes {
+		n.lines = append([]string{}, n.lines[len(n.lines)-keptNotes:]...)
+	}
+}
+
+func (n *notes) snapshot() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return append([]string{}, n.lines...)
+}
+
+// pace counts ended trajectories over the last minutes.
+type pace struct {
+	mu    sync.Mutex // guards marks and n
+	marks []time.Time
+	n     int
+}
+
+const paceWindow = 5 * time.Minute
+
+func (p *pace) mark(at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.n++
+	p.marks = append(p.marks, at)
+	for len(p.marks) > 0 && at.Sub(p.marks[0]) > paceWindow {
+		p.marks = p.marks[1:]
+	}
+}
+
+func (p *pace) ended() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.n
+}
+
+// perMinute over the window, or since start when that is shorter.
+func (p *pace) perMinute(now, start time.Time) float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	span := min(now.Sub(start), paceWindow)
+	n := 0
+	for _, at := range p.marks {
+		if now.Sub(at) <= span {
+			n++
+		}
+	}
+	if n == 0 || span < time.Second {
+		return 0
+	}
+	return float64(n) / span.Minutes()
+}
