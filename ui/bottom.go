@@ -12,7 +12,7 @@ func (w *Workbench) bottomLine(cols int) string {
 	left := w.stateLine()
 	right := w.counts()
 	room := cols - right.width() - 3
-	left = clip(left, max(min(left.width(), room*2/5), min(20, room)))
+	left = clip(left, max(min(left.width(), room/3), min(20, room)))
 	l := append(line{{plain, " "}}, left...)
 	keys := w.barKeys(room - left.width() - 4)
 	if len(keys) > 0 {
@@ -38,6 +38,8 @@ func (w *Workbench) stateLine() line {
 			text += ": " + cleanLine(t.Finish)
 		}
 		return line{{look.role, text}}
+	case w.gauges.ended && w.gauges.tally.still > 0:
+		return line{{warn, "run stopped"}}
 	case w.gauges.ended:
 		return line{{strong, "run finished"}}
 	case len(w.list.trajs) == 0:
@@ -49,7 +51,12 @@ func (w *Workbench) stateLine() line {
 // barKeys are the keys that act now, as many as fit; help is always among them.
 func (w *Workbench) barKeys(room int) line {
 	help := line{{strong, "?"}, {dim, " help"}}
-	if room < help.width() {
+	switch {
+	case w.dialog != nil || w.sheet != nil:
+		return line{{strong, "esc"}, {dim, " closes"}}
+	case w.filtering:
+		return line{{strong, "enter"}, {dim, " keep  "}, {strong, "esc"}, {dim, " clear"}}
+	case room < help.width():
 		return nil
 	}
 	l := line{}

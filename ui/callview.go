@@ -22,20 +22,20 @@ type callView struct {
 func viewCall(c sessions.Call) callView {
 	args, ok := callArgs(c.Arguments)
 	if !ok {
-		return callView{label: toolLabel(c.Name), text: c.Arguments, kind: output}
+		return callView{label: toolLabel(c.Name), text: c.Arguments}
 	}
 	command, isText := args["command"].(string)
 	switch {
 	case c.Name == "str_replace_editor" && isText:
 		return viewEdit(command, args)
 	case isText && onlyKeys(args, "command", "is_input", "timeout"):
-		v := callView{label: toolLabel(c.Name), text: command, kind: output}
+		v := callView{label: toolLabel(c.Name), text: command}
 		if input := fmt.Sprint(args["is_input"]); input == "true" {
 			v.label = "input"
 		}
 		return v
 	}
-	return callView{label: toolLabel(c.Name), text: keyByKey(args), kind: output}
+	return callView{label: toolLabel(c.Name), text: keyByKey(args)}
 }
 
 func callArgs(text string) (map[string]any, bool) {

@@ -66,7 +66,7 @@ func (q *question) render(t *theme, w, h int) []string {
 			text += s.text
 		}
 		if len(l) == 1 { // a paragraph
-			for _, r := range wrap(text, w, true) {
+			for _, r := range wrap(text, w) {
 				rows = append(rows, t.fit(line{{l[0].r, text[r.from:r.to]}}, w))
 			}
 			continue
@@ -108,6 +108,6 @@ func drawDialog(t *theme, rows []string, d dialog, w int) {
 		body[i] = " " + body[i] + " "
 	}
 	b := box{w: bw, h: len(body) + 2}
-	framed := t.frame(b, focused, line{{strong, d.title()}}, nil, nil, body)
+	framed := t.frame(b, focused, caption{title: line{{strong, d.title()}}}, body)
 	overlay(rows, framed, (w-bw)/2, max((h-b.h)/2, 0), w)
 }

@@ -15,9 +15,7 @@ func (p *gaugePane) pace(now time.Time) line {
 	s := p.status
 	switch {
 	case p.ended:
-		l.add(strong, "finished")
-		l.add(dim, fmt.Sprintf("  %d trajectories", p.tally.all))
-		return l
+		return append(l, p.over()...)
 	case s == nil:
 		l.add(dim, "no gauges: the engine has not reported yet")
 		return l
@@ -42,6 +40,20 @@ func (p *gaugePane) pace(now time.Time) line {
 	}
 	if n := len(s.Notes); n > 0 {
 		l.add(dim, "  "+cleanLine(s.Notes[n-1]))
+	}
+	return l
+}
+
+// over says how the run ended: all trajectories did, or it was stopped.
+func (p *gaugePane) over() line {
+	if p.tally.still > 0 {
+		return line{{warn, "stopped"}, {dim, fmt.Sprintf(": %d have not ended, rollbench resume goes on", p.tally.still)}}
+	}
+	l := line{{strong, "finished"}}
+	if m, n := p.tally.mean(), p.tally.ended-p.tally.absent; n > 0 {
+		l.add(dim, "  mean reward ")
+		l.add(plain, reward2(m))
+		l.add(dim, fmt.Sprintf(" over %d", n))
 	}
 	return l
 }
@@ -115,9 +127,10 @@ func (p *gaugePane) gpus(w int) []line {
 	}
 	lines := []line{}
 	for i := 0; i < len(gpus); i += 2 {
-		l := clip(gpuCell(gpus[i]), w/2)
+		cell := min(w/2, 60)
+		l := clip(gpuCell(gpus[i]), cell)
 		if i+1 < len(gpus) {
-			l.add(plain, spaces(w/2-l.width()))
+			l.add(plain, spaces(cell-l.width()))
 			l = append(l, gpuCell(gpus[i+1])...)
 		}
 		lines = append(lines, l)
@@ -221,16 +234,13 @@ func (p *gaugePane) compactGauges(now time.Time) line {
 	l := line{}
 	s := p.status
 	if p.ended {
-		return line{{strong, "finished"}, {dim, " in " + p.clock(now)}}
+		return append(p.over(), seg{dim, "  in " + p.clock(now)})
 	}
 	if s == nil {
 		return line{{dim, "no gauges yet"}}
 	}
 	if s.Paused {
 		l.add(warn, "◆ all paused  ")
-	}
-	if s.Held > 0 {
-		l.add(warn, fmt.Sprintf("◆%d held  ", s.Held))
 	}
 	g := s.Endpoint.Gauges
 	if g == nil {
@@ -244,7 +254,7 @@ func (p *gaugePane) compactGauges(now time.Time) line {
 	l.add(dim, " tok/s  ETA ")
 	l.add(plain, eta(s.ETA))
 	if s.LimitedBy != "" {
-		l.add(dim, "  limited by ")
+		l.add(dim, "  limit ")
 		l.add(plain, cleanLine(s.LimitedBy))
 	}
 	return l

@@ -97,7 +97,7 @@ func (f *form) edited(m editedMsg) {
 
 func (f *form) render(t *theme, w, h int) []string {
 	rows := []string{}
-	for _, r := range wrap(f.help, w, true) {
+	for _, r := range wrap(f.help, w) {
 		rows = append(rows, t.fit(line{{dim, f.help[r.from:r.to]}}, w))
 	}
 	left := max(f.room-len(rows)-1, len(f.fields))
@@ -151,12 +151,12 @@ func (f *form) rowsFor(i, w, left int) int {
 }
 
 func (f *form) keys() line {
-	l := line{{strong, "ctrl+s"}, {dim, " send  "}, {strong, "esc"}, {dim, " leave as it was  "}, {strong, "ctrl+e"}, {dim, " $EDITOR  "}}
+	l := line{{strong, "ctrl+s"}, {dim, " send  "}, {strong, "esc"}, {dim, " leave  "}, {strong, "ctrl+e"}, {dim, " $EDITOR"}}
 	if f.swap != nil {
-		l = append(l, line{{strong, "ctrl+t"}, {dim, " as JSON  "}}...)
+		l = append(l, line{{strong, "  ctrl+t"}, {dim, " JSON"}}...)
 	}
 	if len(f.fields) > 1 {
-		l = append(l, line{{strong, "tab"}, {dim, fmt.Sprintf(" field %d of %d", f.at+1, len(f.fields))}}...)
+		l = append(l, line{{strong, "  tab"}, {dim, fmt.Sprintf(" field %d/%d", f.at+1, len(f.fields))}}...)
 	}
 	return l
 }

@@ -6,11 +6,13 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// frame draws rows inside a rounded box with a title, a note at the right of
-// its top and one at the right of its foot. rows are already inner-wide.
-func (t *theme) frame(b box, edge role, title, note, foot line, rows []string) []string {
+// caption is the text in the horizontal sides of a frame.
+type caption struct{ title, note, foot, footNote line }
+
+// frame draws rows inside a rounded box. rows are already inner-wide.
+func (t *theme) frame(b box, edge role, c caption, rows []string) []string {
 	out := make([]string, 0, b.h)
-	out = append(out, t.edge(b.w, edge, "╭", "╮", title, note))
+	out = append(out, t.edge(b.w, edge, "╭", "╮", c.title, c.note))
 	side := t.text(edge, "│")
 	for i := 0; i < b.h-2; i++ {
 		mid := spaces(b.w - 2)
@@ -19,7 +21,7 @@ func (t *theme) frame(b box, edge role, title, note, foot line, rows []string) [
 		}
 		out = append(out, side+mid+side)
 	}
-	return append(out, t.edge(b.w, edge, "╰", "╯", nil, foot))
+	return append(out, t.edge(b.w, edge, "╰", "╯", c.foot, c.footNote))
 }
 
 // edge is a horizontal side with text in it: ╭ title ──── note ╮

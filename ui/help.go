@@ -19,7 +19,7 @@ func (s *sheet) key(k string, w, h int) (done bool) {
 
 // helpPage is the key table with what applies now.
 func (w *Workbench) helpPage() *page {
-	s := &section{}
+	s := &section{labels: helpGutter}
 	for _, sc := range []scope{debugger, anywhere, inList, inView} {
 		s.add(block{id: string(sc), kind: heading, title: line{{strong, string(sc)}}})
 		for i := range w.table {
@@ -34,16 +34,16 @@ func (w *Workbench) helpPage() *page {
 			if why := b.why(w); why != "" && sc != inView {
 				text, r = text+"  ("+cleanLine(why)+")", dim
 			}
-			s.add(block{id: b.keys[0], label: padLeft(b.show(), gutter-2), labelRole: strong, body: r, text: text})
+			s.add(block{id: b.keys[0], label: padLeft(b.show(), helpGutter-3), labelRole: strong, body: r, text: text})
 		}
 	}
 	s.add(block{id: "dialogs", kind: heading, title: line{{strong, "In dialogs"}}})
 	for _, k := range dialogKeys {
-		s.add(block{id: k[0], label: padLeft(k[0], gutter-2), labelRole: strong, text: k[1]})
+		s.add(block{id: k[0], label: padLeft(k[0], helpGutter-3), labelRole: strong, text: k[1]})
 	}
 	s.add(block{id: "glyphs", kind: heading, title: line{{strong, "Glyphs"}}})
 	for _, g := range glyphs {
-		s.add(block{id: g[0], label: padLeft(g[0], gutter-2), labelRole: strong, text: g[1]})
+		s.add(block{id: g[0], label: padLeft(g[0], helpGutter-3), labelRole: strong, text: g[1]})
 	}
 	return onePage(s)
 }

@@ -59,7 +59,7 @@ func arrangeWide(w, h, headRows int, zoom bool, focus pane) arrangement {
 		a.only(body, focus)
 		return a
 	}
-	lw := min(max(w*45/100, 56), 78)
+	lw := min(max(w*42/100, 58), 78)
 	a.list = box{0, body.y, lw, body.h}
 	a.view = box{lw, body.y, w - lw, body.h}
 	return a

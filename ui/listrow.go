@@ -9,20 +9,17 @@ import (
 )
 
 // columns of the list at some width. last takes what is left.
-type columns struct {
-	w, last int
-	turns   int // 5 shows 18/50
-}
+type columns struct{ w, last int }
 
 // fixed is the width of everything but the last-tool column: marker 1, id 4,
-// state 13, turn 6, tokens 6, gap 1, reward 6, marks 4.
-const fixed = 1 + 4 + 13 + 6 + 6 + 1 + 6 + 4
+// state 13, turn 5, tokens 7, gap 2, reward 7, marks 4.
+const fixed = 1 + 4 + 13 + 5 + 7 + 2 + 7 + 4
 
 func columnsFor(w int) columns { return columns{w: w, last: max(w-fixed, 0)} }
 
 func (c columns) names() line {
-	return line{{dim, " " + padLeft("#", 3) + " " + pad("state", 13) + padLeft("turn", 5) + " " + padLeft("token", 5) + " " +
-		" " + pad("last / finish", c.last) + padLeft("reward", 6) + " "}}
+	return line{{dim, " " + padLeft("#", 3) + " " + pad("state", 13) + padLeft("turn", 5) + padLeft("tokens", 7) +
+		"  " + pad("last / finish", c.last) + padLeft("reward", 7)}}
 }
 
 func (p *listPane) row(r listRow, c columns, now time.Time) line {
@@ -49,41 +46,43 @@ func memberRow(t sessions.Trajectory, c columns, now time.Time) line {
 	if t.Turn > 0 {
 		tokens = short(float64(t.Tokens))
 	}
-	l.add(plain, padLeft(turn, 5)+" "+padLeft(tokens, 5)+" ")
-	last, r := lastOf(t, now)
-	l.add(r, " "+pad(last, c.last))
+	l.add(plain, padLeft(turn, 5)+padLeft(tokens, 7)+"  ")
+	last, extra, r := lastOf(t, now)
+	if width(last)+width(extra)+1 <= c.last {
+		last += " " + extra
+	}
+	l.add(r, pad(last, c.last))
 	rr := plain
 	if t.Reward == nil {
 		rr = dim
 	} else if *t.Reward >= 1 {
 		rr = good
 	}
-	l.add(rr, padLeft(reward(t.Reward), 6))
+	l.add(rr, padLeft(reward(t.Reward), 7))
 	l.add(plain, " ")
 	return append(l, marks(t)...)
 }
 
 // lastOf is what the trajectory did last: why it ended, where it is held, or
-// the tool it runs and for how long.
-func lastOf(t sessions.Trajectory, now time.Time) (string, role) {
+// the tool it runs; extra is shown where there is room for all of it.
+func lastOf(t sessions.Trajectory, now time.Time) (last, extra string, r role) {
 	switch {
 	case t.State.Ended() && t.Finish != "":
-		return cleanLine(t.Finish), plain
+		return cleanLine(t.Finish), "", plain
 	case t.State.Ended() && len(t.Causes) > 0:
-		return cleanLine(t.Causes[0]), plain
-	case t.State == sessions.Held && t.HeldAt != "":
-		return string(t.HeldAt) + " " + age(now.Sub(t.Since)), warn
-	case t.State == sessions.Running && !t.ToolSince.IsZero():
-		return toolLabel(t.Tool) + " " + age(now.Sub(t.ToolSince)), plain
-	case t.State == sessions.Running:
-		if t.Tool != "" {
-			return "model, after " + toolLabel(t.Tool), dim
-		}
-		return "model", dim
+		return cleanLine(t.Causes[0]), "", plain
 	case t.State.Ended():
-		return "", plain
+		return "", "", plain
+	case t.State == sessions.Held && t.HeldAt != "":
+		return string(t.HeldAt), age(now.Sub(t.Since)), warn
+	case t.State == sessions.Running && !t.ToolSince.IsZero():
+		return toolLabel(t.Tool), age(now.Sub(t.ToolSince)), plain
+	case t.State == sessions.Running && t.Tool != "":
+		return "model", "after " + toolLabel(t.Tool), dim
+	case t.State == sessions.Running:
+		return "model", "", dim
 	}
-	return age(now.Sub(t.Since)), dim
+	return "for " + age(now.Sub(t.Since)), "", dim
 }
 
 // groupRow is a group's heading: how its members stand at a glance.

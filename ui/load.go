@@ -151,7 +151,7 @@ func readVerifier(ctx context.Context, r sessions.Reader, t sessions.Trajectory)
 	case len(data) == 0:
 		return textPage("The verifier has not run yet.", prose, dim), nil
 	}
-	return textPage(string(data), output, plain), nil
+	return textPage(string(data), prose, plain), nil
 }
 
 // readEvents takes the trajectory's events after seq, page by page.

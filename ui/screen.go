@@ -2,7 +2,6 @@ package ui
 
 import (
 	"fmt"
-	"strings"
 )
 
 // screen draws all rows, each exactly as wide as the terminal.
@@ -61,7 +60,7 @@ func (w *Workbench) drawList(a arrangement) []string {
 	in := a.inner(a.list)
 	has := w.focus == listFocus && w.sheet == nil
 	rows := w.list.render(&w.th, in.w, in.h, w.now, has)
-	return w.dress(a, a.list, has, w.listTitle(), w.listNote(), nil, rows)
+	return w.dress(a, a.list, has, caption{title: w.listTitle(), note: w.listNote()}, rows)
 }
 
 func (w *Workbench) listTitle() line {
@@ -103,7 +102,7 @@ func (w *Workbench) drawView(a arrangement) []string {
 	if follow {
 		note = line{{dim, "follow"}}
 	}
-	return w.dress(a, a.view, has, w.viewTitle(), w.tabLine(), note, rows)
+	return w.dress(a, a.view, has, caption{title: w.viewTitle(), foot: w.tabLine(), footNote: note}, rows)
 }
 
 // viewTitle is the chosen trajectory and how much of its budgets it has used.
@@ -143,19 +142,23 @@ func (w *Workbench) tabLine() line {
 	return l
 }
 
-// dress a pane: a frame on wide screens, a rule with its title on others.
-func (w *Workbench) dress(a arrangement, b box, has bool, title, right, foot line, rows []string) []string {
+// dress a pane: a frame on wide screens, a rule with its captions on others.
+func (w *Workbench) dress(a arrangement, b box, has bool, c caption, rows []string) []string {
 	edge := dim
 	if has {
 		edge = focused
 	}
 	if a.mode == wide {
-		return w.th.frame(b, edge, title, right, foot, rows)
+		return w.th.frame(b, edge, c, rows)
 	}
-	if len(foot) > 0 && len(right) > 0 {
-		right = append(append(line{}, right...), append(line{{dim, "  "}}, foot...)...)
+	note := c.note
+	if len(c.foot) > 0 {
+		note = c.foot
 	}
-	return append([]string{w.th.edge(b.w, edge, "─", "─", title, right)}, rows...)
+	if len(c.footNote) > 0 && c.title.width()+note.width()+c.footNote.width()+10 < b.w {
+		note = append(append(append(line{}, note...), seg{dim, "  "}), c.footNote...)
+	}
+	return append([]string{w.th.edge(b.w, edge, "─", "─", c.title, note)}, rows...)
 }
 
 // sheetBox is the inner box of a sheet: the whole body.
@@ -168,5 +171,5 @@ func (w *Workbench) drawSheet() []string {
 	a := arrange(w.w, w.h, w.gauges.rows(), true, viewFocus)
 	in := a.inner(a.view)
 	rows := w.sheet.scroll.render(&w.th, w.sheet.page, in.w, in.h, true)
-	return w.dress(a, a.view, true, line{{strong, strings.ToUpper(w.sheet.title[:1]) + w.sheet.title[1:]}}, line{{dim, "esc closes"}}, nil, rows)
+	return w.dress(a, a.view, true, caption{title: line{{strong, w.sheet.title}}, note: line{{dim, "esc closes"}}}, rows)
 }

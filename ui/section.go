@@ -6,9 +6,8 @@ import "strings"
 type kind uint8
 
 const (
-	prose   kind = iota // wrapped at words
-	output              // wrapped anywhere, as a terminal would
-	diff                // output with coloured + and - rows
+	prose   kind = iota // text in the role of its block
+	diff                // text with coloured + and - rows
 	heading             // one row: the title of a turn
 )
 
@@ -28,14 +27,19 @@ type block struct {
 	raw string
 }
 
-// gutter is the width of the label column, with its margin.
-const gutter = 11
+// gutter is the width of the label column with its margin; helpGutter that of
+// pages whose labels are keys.
+const (
+	gutter     = 11
+	helpGutter = 16
+)
 
 // section is a part of a document that is loaded and laid out as one: a turn,
 // a patch. It is immutable but for the layout, which is cached by width.
 type section struct {
 	blocks []block
 	bytes  int // of text, for the bound on what is kept in memory
+	labels int // width of the label column, 0: gutter
 
 	laid     int // width of the layout, 0: none
 	openLaid int // revision of the open set of the layout
@@ -71,7 +75,7 @@ func (s *section) layout(w int, f *folds) {
 	for i := range s.blocks {
 		b := &s.blocks[i]
 		if s.rows[i] == nil {
-			s.rows[i] = b.wrap(w)
+			s.rows[i] = b.wrap(w - s.gutter() - 1)
 		}
 		s.starts = append(s.starts, s.total)
 		s.total += b.shown(len(s.rows[i]), f)
@@ -79,11 +83,18 @@ func (s *section) layout(w int, f *folds) {
 	s.laid, s.openLaid = w, f.rev+1
 }
 
+func (s *section) gutter() int {
+	if s.labels > 0 {
+		return s.labels
+	}
+	return gutter
+}
+
 func (b *block) wrap(w int) []row {
 	if b.kind == heading {
 		return []row{{0, 0}}
 	}
-	return wrap(b.text, max(w-gutter-1, 1), b.kind == prose)
+	return wrap(b.text, max(w, 1))
 }
 
 // shown is the number of rows drawn of n, with the row that says how many are
@@ -127,7 +138,7 @@ func (s *section) draw(t *theme, n, w int, f *folds, mark bool) string {
 	if ri == 0 {
 		label = b.label
 	}
-	l.add(b.labelRole, pad(label, gutter-1)+" ")
+	l.add(b.labelRole, pad(label, s.gutter()-1)+" ")
 	if b.foldable(len(rows)) && !f.open[b.id] && ri == b.fold {
 		l.add(dim, foldNote(len(rows)-b.fold))
 		return t.fit(l, w)

@@ -86,6 +86,15 @@ type tally struct {
 	all, ended, running, held, queued    int
 	solved, unsolved, absent, masked     int
 	failed, cancelled, intervened, still int
+	sum                                  float64 // of the rewards
+}
+
+// mean reward of those that have one; 0 when none has, so look first.
+func (c tally) mean() float64 {
+	if n := c.solved + c.unsolved; n > 0 {
+		return c.sum / float64(n)
+	}
+	return 0
 }
 
 func count(ts []sessions.Trajectory) tally {
@@ -118,8 +127,10 @@ func count(ts []sessions.Trajectory) tally {
 			c.absent++
 		case *t.Reward >= 1:
 			c.solved++
+			c.sum += *t.Reward
 		default:
 			c.unsolved++
+			c.sum += *t.Reward
 		}
 	}
 	c.still = c.all - c.ended

@@ -52,7 +52,7 @@ func (s *section) stream(st engine.Stream, now time.Time) {
 	}
 	s.title(line{{live, cleanLine(what)}}, age(now.Sub(st.Since)))
 	if text := trim(st.Text); text != "" {
-		s.add(block{id: "stream", label: label, labelRole: live, body: plain, kind: output, text: text})
+		s.add(block{id: "stream", label: label, labelRole: live, body: plain, text: text})
 	}
 }
 
@@ -93,13 +93,13 @@ func (s *section) causes(list []string) {
 func heldHelp(g sessions.Gate) string {
 	switch g {
 	case sessions.AfterReply:
-		return "The call above has not run. c continue · e edit · x reject · s into · n over"
+		return "The call above has not run.\nc continue · e edit · x reject · s into · n over"
 	case sessions.BeforeModel:
-		return "The next model call has not been made. c continue · i inject · s into"
+		return "The next model call has not been made.\nc continue · i inject · s into"
 	case sessions.AfterTool:
-		return "The tools have run; the policy has not seen it yet. c continue · i inject · s into"
+		return "The tools have run; the policy has not seen it yet.\nc continue · i inject · s into"
 	case sessions.BeforeEval:
-		return "The run stage is over; the verifier has not run. c continue"
+		return "The run stage is over; the verifier has not run.\nc continue"
 	}
 	return ""
 }
@@ -140,7 +140,7 @@ func viewGroup(instance string, members []sessions.Trajectory) *section {
 		if t.Intervened {
 			parts = append(parts, "✎ intervened")
 		}
-		s.add(block{id: fmt.Sprint(t.ID), label: fmt.Sprintf("%7d", t.ID), labelRole: strong, body: look.role, kind: output, text: strings.Join(parts, "  ")})
+		s.add(block{id: fmt.Sprint(t.ID), label: fmt.Sprintf("%7d", t.ID), labelRole: strong, body: look.role, text: strings.Join(parts, "  ")})
 	}
 	if mean, n := meanReward(members); n > 0 {
 		s.add(block{id: "mean", label: "mean", labelRole: dim, text: fmt.Sprintf("reward %s over %d with a reward", reward(&mean), n)})

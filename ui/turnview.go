@@ -111,7 +111,11 @@ func (s *section) reply(id string, t sessions.Turn) {
 		s.add(block{id: id + ".none", label: "text", labelRole: dim, body: warn, text: "an empty reply"})
 	}
 	for i, c := range t.Calls {
-		s.call(fmt.Sprintf("%s.c%d", id, i), c, body)
+		answered := false
+		for _, o := range t.Observations {
+			answered = answered || o.CallID == c.ID
+		}
+		s.call(fmt.Sprintf("%s.c%d", id, i), c, body, answered)
 		for _, o := range t.Observations {
 			if o.CallID == c.ID {
 				s.observation(fmt.Sprintf("%s.o%d", id, i), o)
@@ -136,14 +140,16 @@ func hasCall(calls []sessions.Call, id string) bool {
 	return false
 }
 
-func (s *section) call(id string, c sessions.Call, body func(role) role) {
+// call shows a call; why it could not be used is left to its answer when there
+// is one.
+func (s *section) call(id string, c sessions.Call, body func(role) role, answered bool) {
 	v := viewCall(c)
 	r := plain
 	if v.kind != diff {
 		r = strong
 	}
 	s.add(block{id: id, label: v.label, labelRole: body(call), body: body(r), kind: v.kind, text: trim(v.text), fold: foldCall, raw: v.text})
-	if c.Problem != "" {
+	if c.Problem != "" && !answered {
 		s.add(block{id: id + ".p", label: "✘ invalid", labelRole: fail, body: warn, text: trim(c.Problem)})
 	}
 }
@@ -159,9 +165,9 @@ func (s *section) observation(id string, o sessions.Observation) {
 		text, body = "(no output)", dim
 	}
 	if o.Before != "" {
-		s.add(block{id: id + ".before", label: "before", labelRole: dim, body: dim, kind: output, text: trim(o.Before), fold: foldPrompt})
+		s.add(block{id: id + ".before", label: "before", labelRole: dim, body: dim, text: trim(o.Before), fold: foldPrompt})
 	}
-	s.add(block{id: id, label: label, labelRole: r, body: body, kind: output, text: text, fold: foldOutput})
+	s.add(block{id: id, label: label, labelRole: r, body: body, text: text, fold: foldOutput})
 	if o.Dropped > 0 {
 		s.add(block{id: id + ".cut", label: "", body: warn, text: thousands(o.Dropped) + " bytes of output are not in what the model saw"})
 	}

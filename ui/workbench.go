@@ -112,7 +112,7 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		w.w, w.h = m.Width, m.Height
 	case tea.KeyMsg:
-		return w.key(m)
+		return w.typed(m)
 	case dataMsg:
 		return w.applyData(m)
 	case wakeMsg:
@@ -161,6 +161,19 @@ func (w *Workbench) complain(err error) {
 	}
 	w.complained = err.Error()
 	w.toasts.add(w.now, trouble, err.Error())
+}
+
+// typed splits what the terminal delivered as one piece: held keys and slow
+// lines bring several at once. A paste stays whole.
+func (w *Workbench) typed(m tea.KeyMsg) tea.Cmd {
+	if m.Type != tea.KeyRunes || m.Paste || len(m.Runes) < 2 {
+		return w.key(m)
+	}
+	var cmds []tea.Cmd
+	for _, r := range m.Runes {
+		cmds = append(cmds, w.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: m.Alt}))
+	}
+	return tea.Sequence(cmds...)
 }
 
 // key goes to the dialog, the filter, the sheet, or by the table.

@@ -9,9 +9,9 @@ import (
 // strings keep a 10 MB observation at 16 bytes a row.
 type row struct{ from, to int }
 
-// wrap cuts clean text into rows of at most w columns. With words, a row ends
-// at a space where there is one. The ASCII parts need no look at each rune.
-func wrap(text string, w int, words bool) []row {
+// wrap cuts clean text into rows of at most w columns. A row ends at a space
+// where there is one in its second half.
+func wrap(text string, w int) []row {
 	if w < 1 {
 		w = 1
 	}
@@ -24,13 +24,13 @@ func wrap(text string, w int, words bool) []row {
 		} else {
 			end += from
 		}
-		rows = wrapLine(rows, text, from, end, w, words)
+		rows = wrapLine(rows, text, from, end, w)
 		from = end + 1
 	}
 	return rows
 }
 
-func wrapLine(rows []row, text string, from, end, w int, words bool) []row {
+func wrapLine(rows []row, text string, from, end, w int) []row {
 	for end-from > w {
 		h, _ := head(text[from:min(end, from+w*utf8.UTFMax)], w)
 		stop := from + len(h)
@@ -42,12 +42,10 @@ func wrapLine(rows []row, text string, from, end, w int, words bool) []row {
 			stop += n
 		}
 		next := stop
-		if words {
-			if text[stop] == ' ' {
-				next = stop + 1
-			} else if i := strings.LastIndexByte(text[from:stop], ' '); i > 0 {
-				stop, next = from+i, from+i+1
-			}
+		if text[stop] == ' ' {
+			next = stop + 1
+		} else if i := strings.LastIndexByte(text[from:stop], ' '); i > (stop-from)/2 {
+			stop, next = from+i, from+i+1
 		}
 		rows = append(rows, row{from, stop})
 		from = next
