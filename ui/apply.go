@@ -114,6 +114,9 @@ func (w *Workbench) settle() {
 		w.turns.point(t.Key, t.Attempt)
 		w.turns.last = max(w.turns.last, t.Turn)
 		w.turns.tail = viewTail(t, w.stream(), w.now)
+		if w.turns.last > 0 { // even unseen: the call that waits is in it
+			w.turns.section(w.turns.last - 1)
+		}
 	}
 	a := w.arrange()
 	if in := a.inner(a.view); in.h > 0 && w.w > 0 {

@@ -58,7 +58,7 @@ func (q *question) take(c choice) (tea.Cmd, bool) {
 	return c.do(), true
 }
 
-func (q *question) render(t *theme, w, h int) []string {
+func (q *question) render(t *theme, w, _ int) []string {
 	rows := []string{}
 	for _, l := range q.text {
 		text := ""
@@ -74,7 +74,7 @@ func (q *question) render(t *theme, w, h int) []string {
 		rows = append(rows, t.fit(l, w))
 	}
 	rows = append(rows, spaces(w), t.fit(q.buttons(), w))
-	return rows[max(len(rows)-h, 0):]
+	return rows
 }
 
 func (q *question) buttons() line {
@@ -95,15 +95,17 @@ func (q *question) buttons() line {
 	return l
 }
 
-// drawDialog in the middle of the screen's rows.
+// drawDialog in the middle of the screen's rows, above the bottom line.
 func drawDialog(t *theme, rows []string, d dialog, w int) {
+	rows = rows[:len(rows)-1]
 	h := len(rows)
 	bw := min(w-4, 76)
 	if f, ok := d.(*form); ok {
 		bw = min(w-4, max(76, w*2/3))
-		f.room = max(h-8, 3)
+		f.room = max(h-6, 3)
 	}
-	body := d.render(t, bw-4, h-4)
+	body := d.render(t, bw-4, h-2)
+	body = body[max(len(body)-(h-2), 0):]
 	for i := range body {
 		body[i] = " " + body[i] + " "
 	}

@@ -95,7 +95,7 @@ func (f *form) edited(m editedMsg) {
 	}
 }
 
-func (f *form) render(t *theme, w, h int) []string {
+func (f *form) render(t *theme, w, _ int) []string {
 	rows := []string{}
 	for _, r := range wrap(f.help, w) {
 		rows = append(rows, t.fit(line{{dim, f.help[r.from:r.to]}}, w))

@@ -69,7 +69,7 @@ func (p *gaugePane) identity(w int, now time.Time) line {
 	}
 	right := p.clock(now)
 	room := w - len(right) - 1
-	l = clip(l, room)
+	l = clip(l, room-1)
 	l.add(plain, spaces(room-l.width()))
 	l.add(strong, right)
 	l.add(plain, " ")

@@ -105,10 +105,14 @@ func (p *listPane) find(instance string, id int) {
 	}
 	if near >= 0 {
 		p.at = near
+		if id >= 0 && near+1 < len(p.rows) && p.rows[near+1].group == p.rows[near].group {
+			p.at++ // filtered out: a sibling that is shown
+		}
+		return
 	}
 	p.at = max(min(p.at, len(p.rows)-1), 0)
-	if instance == "" && len(p.rows) > 1 {
-		p.at = 1 // a first look: the first trajectory rather than its group
+	if p.at+1 < len(p.rows) && p.rows[p.at].member < 0 && p.rows[p.at+1].member >= 0 {
+		p.at++ // a trajectory rather than its group
 	}
 }
 

@@ -8,17 +8,23 @@ import (
 	"rollbench/sessions"
 )
 
-// columns of the list at some width. last takes what is left.
-type columns struct{ w, last int }
+// columns of the list at some width. last takes what is left; where not even
+// the others fit, the tokens go.
+type columns struct{ w, last, tokens int }
 
 // fixed is the width of everything but the last-tool column: marker 1, id 4,
 // state 13, turn 5, tokens 7, gap 2, reward 7, marks 4.
 const fixed = 1 + 4 + 13 + 5 + 7 + 2 + 7 + 4
 
-func columnsFor(w int) columns { return columns{w: w, last: max(w-fixed, 0)} }
+func columnsFor(w int) columns {
+	if w < fixed {
+		return columns{w: w}
+	}
+	return columns{w: w, last: w - fixed, tokens: 7}
+}
 
 func (c columns) names() line {
-	return line{{dim, " " + padLeft("#", 3) + " " + pad("state", 13) + padLeft("turn", 5) + padLeft("tokens", 7) +
+	return line{{dim, " " + padLeft("#", 3) + " " + pad("state", 13) + padLeft("turn", 5) + padLeft("tokens", c.tokens) +
 		"  " + pad("last / finish", c.last) + padLeft("reward", 7)}}
 }
 
@@ -46,7 +52,7 @@ func memberRow(t sessions.Trajectory, c columns, now time.Time) line {
 	if t.Turn > 0 {
 		tokens = short(float64(t.Tokens))
 	}
-	l.add(plain, padLeft(turn, 5)+padLeft(tokens, 7)+"  ")
+	l.add(plain, padLeft(turn, 5)+padLeft(tokens, c.tokens)+"  ")
 	last, extra, r := lastOf(t, now)
 	if width(last)+width(extra)+1 <= c.last {
 		last += " " + extra

@@ -9,7 +9,7 @@ func (p *page) section(i int) *section { return p.sections[i] }
 
 func onePage(s *section) *page { return &page{sections: []*section{s}} }
 
-// textPage is a page with one text in it.
+// textPage is a page with one text in it, without a label column.
 func textPage(text string, k kind, r role) *page {
-	return onePage(&section{blocks: []block{{id: "text", body: r, kind: k, text: trim(text)}}})
+	return onePage(&section{labels: 1, blocks: []block{{id: "text", body: r, kind: k, text: trim(text)}}})
 }

@@ -118,6 +118,11 @@ func (b *bench) check(name string) {
 	if n := strings.Count(got, "\n") + 1; n != b.w.h {
 		b.t.Errorf("%s: %d rows, not %d", name, n, b.w.h)
 	}
+	b.checkText(name, got)
+}
+
+func (b *bench) checkText(name, got string) {
+	b.t.Helper()
 	file := filepath.Join("testdata", name+".golden")
 	if *update {
 		if err := os.WriteFile(file, []byte(got+"\n"), 0o644); err != nil {
@@ -167,6 +172,100 @@ func TestScreens(t *testing.T) {
 				b.keys(v.keys)
 				b.check(v.name + "-" + size)
 			})
+		}
+	}
+}
+
+// Small terminals: one pane, then one line.
+func TestSmallScreens(t *testing.T) {
+	for _, v := range []struct {
+		name, keys string
+		w, h       int
+	}{
+		{"single-list-60x20", "", 60, 20},
+		{"single-text-60x20", "<enter>", 60, 20},
+		{"single-edit-40x10", "jje", 40, 10},
+		{"tiny-39x9", "", 39, 9},
+		{"tiny-12x1", "", 12, 1},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			b := open(t, fakeWhole(), v.w, v.h, nil)
+			b.keys(v.keys)
+			b.check(v.name)
+		})
+	}
+}
+
+// Without colour nothing is lost: no colour is set, every state has its word.
+func TestNoColor(t *testing.T) {
+	for size, wh := range sizes() {
+		b := open(t, fakeWhole(), wh[0], wh[1], func(o *Options) { o.NoColor = true })
+		b.keys("jj<enter>")
+		b.check("mono-" + size)
+		for _, sgr := range strings.Split(b.w.View(), "\x1b[")[1:] {
+			code, _, _ := strings.Cut(sgr, "m")
+			for _, p := range strings.Split(code, ";") {
+				if len(p) > 1 { // colours have two digits or more; weight, faint, underline and reverse have one
+					t.Fatalf("colour %q is set", code)
+				}
+			}
+		}
+	}
+}
+
+// Gauges that are not reported are N/A, never 0; a run of another process and
+// a run without any gauge are said to be so.
+func TestOtherHeads(t *testing.T) {
+	bare := fakeWhole()
+	bare.status.Endpoint.Gauges, bare.status.GPUs, bare.status.ETA, bare.status.LimitedBy = nil, nil, nil, ""
+	bare.status.Endpoint.Healthy, bare.status.Endpoint.Problem = false, "connection refused: is the server up?"
+	many := fakeWhole()
+	for i := 2; i < 12; i++ {
+		many.status.GPUs = append(many.status.GPUs, many.status.GPUs[i%2])
+	}
+	sim := fakeWhole()
+	sim.run.Simulate = true
+	sim.run.Model = "simulated"
+	paused := fakeWhole()
+	paused.status.Paused = true
+	silent := fakeWhole()
+	silent.status = nil
+	for _, v := range []struct {
+		name   string
+		f      *fakeRun
+		change func(*Options)
+	}{
+		{"head-bare", bare, nil}, {"head-12gpus", many, nil}, {"head-simulated", sim, nil}, {"head-paused", paused, nil},
+		{"head-readonly", silent, func(o *Options) { o.Commands = nil }},
+	} {
+		for _, wh := range [][2]int{{80, 24}, {120, 40}} {
+			b := open(t, v.f, wh[0], wh[1], v.change)
+			rows := strings.Split(b.w.View(), "\n")
+			b.checkText(v.name+"-"+thousands(int64(wh[0])), strings.Join(append(rows[:6:6], rows[len(rows)-1]), "\n"))
+		}
+	}
+}
+
+// The bottom line is the last row, whatever is open and however the size
+// changes; and every row is as wide as the terminal.
+func TestResize(t *testing.T) {
+	b := open(t, fakeWhole(), 120, 40, nil)
+	for _, open := range []string{"", "jj<enter>", "e", "<esc>?", "<esc>/x"} {
+		b.keys(open)
+		for _, wh := range [][2]int{{120, 40}, {80, 24}, {200, 60}, {41, 11}, {79, 23}, {20, 5}, {1, 1}, {500, 12}, {40, 200}, {120, 30}} {
+			b.send(tea.WindowSizeMsg{Width: wh[0], Height: wh[1]})
+			rows := strings.Split(b.w.View(), "\n")
+			if len(rows) != wh[1] {
+				t.Fatalf("%q at %v: %d rows", open, wh, len(rows))
+			}
+			for i, r := range rows {
+				if n := ansi.StringWidth(r); n != wh[0] {
+					t.Fatalf("%q at %v: row %d is %d wide: %q", open, wh, i, n, r)
+				}
+			}
+			if last := ansi.Strip(rows[len(rows)-1]); wh[0] >= 40 && !strings.Contains(last, "8/20") {
+				t.Errorf("%q at %v: the bottom line is %q", open, wh, last)
+			}
 		}
 	}
 }

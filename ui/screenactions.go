@@ -60,10 +60,8 @@ func doEnterList(w *Workbench) tea.Cmd {
 }
 
 func canFold(w *Workbench) string {
-	if s := w.scroller(); s != nil {
-		if b := s.block(w.document(), w.viewWidth()); b != nil && b.fold > 0 {
-			return ""
-		}
+	if s := w.scroller(); s != nil && s.canFold(w.document(), w.viewWidth()) {
+		return ""
 	}
 	return "there is nothing to unfold here"
 }

@@ -161,14 +161,11 @@ func (s *scroller) block(d document, w int) *block {
 // reports whether there was something to fold.
 func (s *scroller) fold(d document, w int, open *bool) bool {
 	b := s.block(d, w)
-	if b == nil || b.fold == 0 {
+	if !s.canFold(d, w) {
 		return false
 	}
 	sec := d.section(s.cursor.section)
 	i, _ := sec.at(s.cursor.row)
-	if !b.foldable(len(sec.rows[i])) {
-		return false
-	}
 	to := !s.folds.open[b.id]
 	if open != nil {
 		to = *open
@@ -179,6 +176,17 @@ func (s *scroller) fold(d document, w int, open *bool) bool {
 	}
 	s.follow = false
 	return true
+}
+
+// canFold reports whether the block under the cursor is long enough to fold.
+func (s *scroller) canFold(d document, w int) bool {
+	b := s.block(d, w)
+	if b == nil {
+		return false
+	}
+	sec := d.section(s.cursor.section)
+	i, _ := sec.at(s.cursor.row)
+	return b.foldable(len(sec.rows[i]))
 }
 
 // render h rows of w columns. What is not loaded is said so.

@@ -130,17 +130,16 @@ func viewGroup(instance string, members []sessions.Trajectory) *section {
 		right: line{{dim, fmt.Sprintf("%d ended", c.ended)}}})
 	for _, t := range members {
 		look := looks(t)
-		parts := []string{pad(look.glyph+" "+look.word, 12), padLeft(reward(t.Reward), 6), fmt.Sprintf("%3d turns", t.Turn), short(float64(t.Tokens)) + " tokens"}
-		if t.Finish != "" {
-			parts = append(parts, cleanLine(t.Finish))
-		}
+		parts := []string{pad(look.glyph+" "+look.word, 12), padLeft(reward(t.Reward), 6), fmt.Sprintf("%3d turns", t.Turn), padLeft(short(float64(t.Tokens)), 6) + " tokens"}
+		special := ""
 		if t.Mask() != "" {
-			parts = append(parts, "⊘ masked")
+			special = "⊘"
 		}
 		if t.Intervened {
-			parts = append(parts, "✎ intervened")
+			special += "✎"
 		}
-		s.add(block{id: fmt.Sprint(t.ID), label: fmt.Sprintf("%7d", t.ID), labelRole: strong, body: look.role, text: strings.Join(parts, "  ")})
+		parts = append(parts, pad(special, 2), cleanLine(t.Finish))
+		s.add(block{id: fmt.Sprint(t.ID), label: fmt.Sprintf("%6d", t.ID), labelRole: strong, body: look.role, text: strings.Join(parts, "  ")})
 	}
 	if mean, n := meanReward(members); n > 0 {
 		s.add(block{id: "mean", label: "mean", labelRole: dim, text: fmt.Sprintf("reward %s over %d with a reward", reward(&mean), n)})

@@ -19,38 +19,67 @@ func clean(s string) string {
 	if isPlain(s) {
 		return s
 	}
+	return settle(strip(s))
+}
+
+// strip removes escape sequences and control characters but tabs and newlines,
+// and maps every rune to the one that is drawn for it.
+func strip(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c == 0x1b:
+			i += escapeLen(s[i:])
+		case c == '\r':
+			// A lone carriage return is a progress bar: keep each state on its own row.
+			if i+1 < len(s) && s[i+1] != '\n' && s[i+1] != '\r' {
+				b.WriteByte('\n')
+			}
+			i++
+		case c < 0x80:
+			if c >= 0x20 && c != 0x7f || c == '\n' || c == '\t' {
+				b.WriteByte(c)
+			}
+			i++
+		default:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r = safeRune(r); r >= 0 {
+				b.WriteRune(r)
+			}
+			i += n
+		}
+	}
+	return b.String()
+}
+
+// settle expands tabs and takes marks away that terminals place differently.
+func settle(s string) string {
+	if isPlain(s) {
+		return s
+	}
 	var b strings.Builder
 	b.Grow(len(s) + len(s)/8)
 	col := 0
 	for i := 0; i < len(s); {
 		c := s[i]
 		switch {
-		case c == 0x1b:
-			i += escapeLen(s[i:])
 		case c == '\n':
 			b.WriteByte('\n')
 			col = 0
-			i++
-		case c == '\r':
-			// A lone carriage return is a progress bar: keep each state on its own row.
-			if i+1 < len(s) && s[i+1] != '\n' && col > 0 {
-				b.WriteByte('\n')
-				col = 0
-			}
 			i++
 		case c == '\t':
 			n := tabWidth - col%tabWidth
 			b.WriteString("    "[:n])
 			col += n
 			i++
-		case c < 0x20 || c == 0x7f:
-			i++
-		case c < 0x80:
+		case c < 0x80 && (i+1 == len(s) || s[i+1] < 0x80):
 			b.WriteByte(c)
 			col++
 			i++
 		default:
-			n, w := cleanCluster(&b, s[i:])
+			n, w := settleCluster(&b, s[i:])
 			i += n
 			col += w
 		}
@@ -116,23 +145,25 @@ func escapeLen(s string) int {
 // maxMarks bounds the runes kept of one grapheme cluster.
 const maxMarks = 6
 
-// cleanCluster writes the first grapheme cluster of s in its safe form and
+// settleCluster writes the first grapheme cluster of s in its safe form and
 // returns how many bytes it took and its width.
-func cleanCluster(b *strings.Builder, s string) (n, width int) {
+func settleCluster(b *strings.Builder, s string) (n, width int) {
 	cluster, _ := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
 	if cluster == "" {
 		return 1, 0
 	}
 	kept := make([]rune, 0, maxMarks)
 	for _, r := range cluster {
-		if r = safeRune(r); r >= 0 && len(kept) < maxMarks {
+		if len(kept) < maxMarks {
 			kept = append(kept, r)
 			width += runeWidth(r)
 		}
 	}
 	if len(kept) > 1 && ansi.StringWidth(string(kept)) != width {
-		// Marks that terminals place differently: keep the base alone.
 		kept = kept[:1]
+		if unicode.Is(unicode.Hangul, kept[0]) { // would join what follows
+			kept[0] = utf8.RuneError
+		}
 		width = runeWidth(kept[0])
 	}
 	for _, r := range kept {

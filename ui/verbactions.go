@@ -76,6 +76,9 @@ func canEdit(w *Workbench) string {
 	if why := canReject(w); why != "" {
 		return why
 	}
+	if w.turns.turns[w.turns.last] == nil || w.turns.stale[w.turns.last] {
+		return "its last turn is still being read"
+	}
 	if len(w.turns.waits) == 0 {
 		return "the reply that waits has no call to edit"
 	}

@@ -32,14 +32,16 @@ func wrap(text string, w int) []row {
 
 func wrapLine(rows []row, text string, from, end, w int) []row {
 	for end-from > w {
-		h, _ := head(text[from:min(end, from+w*utf8.UTFMax)], w)
+		h, _ := head(text[from:end], w)
 		stop := from + len(h)
 		if stop == end {
 			break
 		}
 		if stop == from { // a wide rune in a single column: draw it cut
 			_, n := utf8.DecodeRuneInString(text[from:end])
-			stop += n
+			if stop += n; stop == end {
+				break
+			}
 		}
 		next := stop
 		if text[stop] == ' ' {
