@@ -42,7 +42,7 @@ func (c *Client) Scrape(ctx context.Context) (Gauges, error) {
 	}
 	now := counters{
 		at:        g.At,
-		generated: value(found.total("vllm:generation_tokens_total", "sglang:generation_tokens_total", "llamacpp:tokens_predicted_total")),
+		generated: value(found.total("vllm:generation_tokens_total", "vllm:generation_tokens", "sglang:generation_tokens_total", "llamacpp:tokens_predicted_total")),
 		queries:   value(found.total("vllm:prefix_cache_queries_total", "vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries")),
 		hits:      value(found.total("vllm:prefix_cache_hits_total", "vllm:prefix_cache_hits", "vllm:gpu_prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits")),
 	}

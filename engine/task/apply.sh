@@ -19,7 +19,7 @@ try() {
 try "git apply" raw apply --verbose "$patch_file"
 try "git apply --3way" raw apply --verbose --3way "$patch_file"
 try "git apply --reject" raw apply --verbose --reject "$patch_file"
-if command -v patch >/dev/null 2>&1; then
+if [ -n "$ROLLBENCH_LENIENT" ] && command -v patch >/dev/null 2>&1; then
   try "patch" patch --batch --forward --fuzz=5 -p1 -i "$patch_file"
 fi
 rm -f "$patch_file"

@@ -125,7 +125,7 @@ func repoTar(src string) ([]byte, error) {
 func readTree(root string) (archiveFiles, error) {
 	out := archiveFiles{}
 	return out, fs.WalkDir(os.DirFS(root), ".", func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.Contains(file, "__pycache__") {
+		if err != nil || !d.Type().IsRegular() || strings.Contains(file, "__pycache__") {
 			return err
 		}
 		out[file], err = os.ReadFile(filepath.Join(root, file))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,6 +72,9 @@ type manifest struct {
 	} `toml:"environment"`
 }
 
+// opaque tables are accepted as a whole, whatever they hold.
+var opaque = []string{"artifacts", "source", "task.authors", "verifier.collect", "verifier.environment.", "environment.healthcheck", "environment.mcp_servers"}
+
 // parseManifest reads task.toml. Keys nobody knows become warnings, except in
 // [metadata], which is free, and in [metadata.rollbench], which is ours.
 func parseManifest(text string) (m manifest, warnings []string, err error) {
@@ -85,7 +89,7 @@ func parseManifest(text string) (m manifest, warnings []string, err error) {
 		switch {
 		case len(key) > 2 && key[0] == "metadata" && key[1] == "rollbench":
 			return m, nil, fmt.Errorf("task.toml: unknown key %q; [metadata.rollbench] has local, needs and test_command", key.String())
-		case key[0] == "metadata":
+		case key[0] == "metadata" || slices.ContainsFunc(opaque, func(top string) bool { return strings.HasPrefix(key.String(), top) }):
 		default:
 			warnings = append(warnings, fmt.Sprintf("task.toml: unknown key %q is ignored", key.String()))
 		}
@@ -96,22 +100,17 @@ func parseManifest(text string) (m manifest, warnings []string, err error) {
 // tomlError puts the decoder's finding on one line that names line and key.
 func tomlError(err error) error {
 	var parse toml.ParseError
-	if !errors.As(err, &parse) {
-		return fmt.Errorf("task.toml: %s", firstLine(err.Error()))
+	if errors.As(err, &parse) {
+		return fmt.Errorf("task.toml: line %d: %s", parse.Position.Line, firstLine(parse.Message))
 	}
-	reason := parse.Message
-	if reason == "" { // a wrapped error keeps its text out of Message
-		reason = parse.Error()
-		if i := strings.LastIndex(reason, "): "); i >= 0 {
-			reason = reason[i+len("): "):]
-		}
+	if m := wrongType.FindStringSubmatch(firstLine(err.Error())); m != nil {
+		return fmt.Errorf("task.toml: line %s: key %q: the value is a %s; it must be a %s", m[1], m[2], m[3], m[4])
 	}
-	key := ""
-	if parse.LastKey != "" {
-		key = fmt.Sprintf(" key %q:", parse.LastKey)
-	}
-	return fmt.Errorf("task.toml: line %d:%s %s", parse.Position.Line, key, firstLine(reason))
+	return fmt.Errorf("task.toml: %s", firstLine(strings.TrimPrefix(err.Error(), "toml: ")))
 }
+
+// wrongType takes the decoder's message for a value of another type apart.
+var wrongType = regexp.MustCompile(`^toml: line (\d+) \(last key "(.*)"\): incompatible types: TOML value has type (\w+); destination has type (\w+)`)
 
 func (m *manifest) notHonoured() []string {
 	var out []string

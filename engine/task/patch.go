@@ -6,7 +6,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"rollbench/sandbox"
@@ -52,10 +55,31 @@ func apply(ctx context.Context, sb sandbox.Sandbox, patch []byte) error {
 	if err := sb.WriteFile(ctx, patchFile, patch, 0o644); err != nil {
 		return err
 	}
-	_, err := runScript(ctx, sb, applyScript, nil, patchLimit)
+	env := map[string]string{"ROLLBENCH_LENIENT": ""}
+	if staysInside(patch) {
+		env["ROLLBENCH_LENIENT"] = "1"
+	}
+	_, err := runScript(ctx, sb, applyScript, env, patchLimit)
 	var failed *scriptError
 	if errors.As(err, &failed) && failed.code == 4 {
 		return fmt.Errorf("%w: %s", errNoApply, applyComplaint(failed.out))
 	}
 	return err
+}
+
+// staysInside reports whether every file of the patch is in the working tree.
+// git checks that itself; patch(1) would write into .git.
+func staysInside(patch []byte) bool {
+	files, err := parseDiff(patch)
+	if err != nil {
+		return false
+	}
+	for _, f := range files {
+		for _, name := range []string{f.oldPath, f.newPath} {
+			if !filepath.IsLocal(name) || slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }) {
+				return false
+			}
+		}
+	}
+	return true
 }

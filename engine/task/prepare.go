@@ -24,10 +24,7 @@ func (in *Instance) Prepare(ctx context.Context, sb sandbox.Sandbox) error {
 	if err != nil {
 		return fmt.Errorf("prepare %s: lay the repository: %w", in.ID, err)
 	}
-	_, err = runScript(ctx, sb, prepareScript, map[string]string{
-		"ROLLBENCH_COMMIT": commit,
-		"ROLLBENCH_SLACK":  "0",
-	}, prepareLimit)
+	_, err = runScript(ctx, sb, prepareScript, map[string]string{"ROLLBENCH_COMMIT": commit}, prepareLimit)
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", in.ID, err)
 	}

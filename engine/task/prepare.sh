@@ -63,7 +63,7 @@ rm -rf "$gd/logs" "$gd/ORIG_HEAD" "$gd/FETCH_HEAD" "$gd/MERGE_HEAD" "$gd/CHERRY_
 # Everything stored must be reachable; else store again what is and drop the rest.
 stored=$(git count-objects -v | awk '/^count:|^in-pack:/ {n += $2} END {print n+0}')
 reachable=$(git rev-list --objects HEAD | wc -l)
-if [ -e "$gd/objects/info/alternates" ] || [ "$stored" -gt "$((reachable + ROLLBENCH_SLACK))" ] || [ "$stored" -lt "$reachable" ]; then
+if [ -e "$gd/objects/info/alternates" ] || [ "$stored" -ne "$reachable" ]; then
   rm -f "$gd"/objects/pack/*.keep
   git repack -a -d -q
   rm -f "$gd/objects/info/alternates"

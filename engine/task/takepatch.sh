@@ -2,6 +2,7 @@
 # .git/rollbench.patch. The working tree, the index and the object store that
 # the policy sees stay as they are.
 set -eu
+export LC_ALL=C
 fail() { echo "rollbench: $*"; exit 3; }
 [ -d .git ] || fail "the repository is gone: .git was removed"
 export GIT_DIR="$PWD/.git" GIT_WORK_TREE="$PWD"
@@ -22,11 +23,10 @@ raw add -u -- . || fail "a changed file cannot be read"
 # Untracked files; a folder that is a repository of its own is listed with a
 # slash and opened up: its files count, its .git does not.
 raw ls-files -o --exclude-standard -x __pycache__ -x '*.pyc' -x .pytest_cache -z >"$tmp/others"
-grep -z -v '/$' "$tmp/others" >"$tmp/files" || true
-grep -z '/$' "$tmp/others" >"$tmp/nested" || true
-if [ -s "$tmp/nested" ]; then
-  xargs -0 sh -c 'for d; do find "./$d" \( -name .git -o -name __pycache__ -o -name .pytest_cache \) -prune -o \( -type f -o -type l \) ! -name "*.pyc" -print0; done' sh <"$tmp/nested" >>"$tmp/files"
-fi
+xargs -0 sh -c 'for f; do case $f in
+  */) find "./$f" \( -name .git -o -name __pycache__ -o -name .pytest_cache \) -prune -o \( -type f -o -type l \) ! -name "*.pyc" -print0 ;;
+  *) printf "%s\0" "$f" ;;
+esac; done' sh <"$tmp/others" >"$tmp/files"
 raw update-index --add -z --stdin <"$tmp/files" || fail "a new file cannot be read"
 raw diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv --find-renames --unified=3 \
   --diff-algorithm=myers --src-prefix=a/ --dst-prefix=b/ "$base" -- >"$tmp/patch"

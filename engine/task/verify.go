@@ -123,9 +123,9 @@ func (h *harbor) solve(ctx context.Context, in *Instance, sb sandbox.Sandbox) er
 	return clean(ctx, sb, dir)
 }
 
-// clean makes folders anew.
+// clean empties folders, which may be mount points, and makes those that are absent.
 func clean(ctx context.Context, sb sandbox.Sandbox, dirs ...string) error {
-	argv := append([]string{"sh", "-c", `rm -rf -- "$@" && mkdir -p -- "$@"`, "sh"}, dirs...)
+	argv := append([]string{"sh", "-c", `mkdir -p -- "$@" && find "$@" -mindepth 1 -delete`, "sh"}, dirs...)
 	res, err := sb.Exec(ctx, sandbox.Command{Argv: argv, Timeout: patchLimit})
 	if err == nil && res.End == sandbox.Cancelled {
 		err = cancelled(ctx)

@@ -1,0 +1,137 @@
+package ui
+
+import (
+	"encoding/json"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"rollbench/engine"
+	"rollbench/sessions"
+)
+
+// applyData takes what a pull brought and arms the next one.
+func (w *Workbench) applyData(m dataMsg) tea.Cmd {
+	if m.err != nil {
+		w.complain(m.err)
+	} else {
+		w.complained = ""
+	}
+	if m.seq < 0 { // gauges only, and they could not be read
+		return w.tick()
+	}
+	wasEnded := w.gauges.ended
+	if m.trajs != nil {
+		w.list.apply(m.trajs)
+		w.gauges.tally = count(m.trajs)
+		w.primed = w.primed || m.err == nil
+	}
+	w.seq = max(w.seq, m.seq)
+	w.applyStatus(m.status)
+	for _, e := range m.events {
+		w.applyEvent(e)
+	}
+	w.settleEnd()
+	var tick tea.Cmd
+	if wasEnded && !w.gauges.ended {
+		tick = w.tick()
+	}
+	if m.more {
+		return tea.Batch(w.pull(), tick)
+	}
+	return tea.Batch(w.watch(), tick)
+}
+
+// settleEnd notices that nothing more will happen.
+func (w *Workbench) settleEnd() {
+	c := w.gauges.tally
+	ended := c.all > 0 && c.still == 0 || w.engineDone
+	w.gauges.ended = ended
+	if !ended {
+		return
+	}
+	for _, t := range w.list.trajs {
+		if t.Ended.After(w.gauges.since) {
+			w.gauges.since = t.Ended
+		}
+	}
+}
+
+func (w *Workbench) applyStatus(s *engine.Status) {
+	if s != nil {
+		w.gauges.status = s
+	}
+}
+
+// applyEvent marks what it makes stale, and tells what a person should know.
+func (w *Workbench) applyEvent(e sessions.Event) {
+	if e.Kind == sessions.KindWarning {
+		var p sessions.Warning
+		if err := json.Unmarshal(e.Data, &p); err == nil {
+			w.toasts.add(w.now, caution, withKey(e.Key, p.Text))
+		}
+	}
+	if e.Kind == sessions.KindState {
+		var p sessions.StateChange
+		if err := json.Unmarshal(e.Data, &p); err == nil && p.State == sessions.Held && p.Held != sessions.HeldPaused && p.Held != sessions.HeldStep {
+			w.toasts.add(w.now, caution, withKey(e.Key, "held: "+string(p.Held)+" "+p.Why))
+		}
+	}
+	if e.Key == w.pageKey.key && (e.Kind == sessions.KindPatch || e.Kind == sessions.KindReward) {
+		w.pageStale = true
+	}
+	if e.Key != w.turns.key {
+		return
+	}
+	var at struct {
+		Turn int `json:"turn"`
+	}
+	if err := json.Unmarshal(e.Data, &at); err != nil || at.Turn < 1 {
+		return
+	}
+	switch e.Kind {
+	case sessions.KindReply, sessions.KindTurnDone, sessions.KindIntervention, sessions.KindBreak:
+		w.turns.stale[at.Turn] = true
+	}
+}
+
+func withKey(k sessions.Key, text string) string {
+	if k.IsZero() {
+		return text
+	}
+	return k.String() + ": " + text
+}
+
+// prepare makes the panes ready to be drawn and asks for what they lack.
+func (w *Workbench) prepare() tea.Cmd {
+	w.settle()
+	return tea.Batch(w.loadTurns(), w.loadPage(), w.expire())
+}
+
+// settle the panes where they will be drawn; what is missing is noted.
+func (w *Workbench) settle() {
+	if t, one := w.list.chosen(); one {
+		w.turns.point(t.Key, t.Attempt)
+		w.turns.last = max(w.turns.last, t.Turn)
+		w.turns.tail = viewTail(t, w.stream(), w.now)
+		if w.turns.last > 0 { // even unseen: the call that waits is in it
+			w.turns.section(w.turns.last - 1)
+		}
+	}
+	a := w.arrange()
+	if in := a.inner(a.view); in.h > 0 && w.w > 0 {
+		if s := w.scroller(); s != nil {
+			s.render(&w.th, w.document(), in.w, in.h, false)
+		}
+	}
+}
+
+// expire runs one timer for the toast on the screen.
+func (w *Workbench) expire() tea.Cmd {
+	until := w.toasts.until
+	if w.toasts.stays || !until.After(w.now) || until.Equal(w.expires) {
+		return nil
+	}
+	w.expires = until
+	return tea.Tick(until.Sub(w.now), func(_ time.Time) tea.Msg { return expireMsg{} })
+}

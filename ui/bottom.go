@@ -1,0 +1,130 @@
+package ui
+
+import (
+	"fmt"
+
+	"rollbench/sessions"
+)
+
+// bottomLine is always the last row: the state of what is chosen, the keys
+// that act now, the counts. It never moves.
+func (w *Workbench) bottomLine(cols int) string {
+	left := w.stateLine()
+	right := w.counts()
+	room := cols - right.width() - 3
+	left = clip(left, max(min(left.width(), room/3), min(20, room)))
+	l := append(line{{plain, " "}}, left...)
+	keys := w.barKeys(room - left.width() - 4)
+	if len(keys) > 0 {
+		l.add(dim, " │ ")
+		l = append(l, keys...)
+	}
+	l = clip(l, max(cols-right.width()-1, 0))
+	l.add(plain, spaces(cols-right.width()-1-l.width()))
+	l = append(l, right...)
+	l.add(plain, " ")
+	return w.th.fit(l, cols)
+}
+
+func (w *Workbench) stateLine() line {
+	t, ok := w.list.chosen()
+	switch {
+	case ok && t.State == sessions.Held:
+		return line{{warn, "◆ held: " + heldText(t)}}
+	case ok:
+		look := looks(t)
+		text := look.glyph + " " + look.word
+		if t.State.Ended() && t.Finish != "" {
+			text += ": " + cleanLine(t.Finish)
+		}
+		return line{{look.role, text}}
+	case w.gauges.ended && w.gauges.tally.still > 0:
+		return line{{warn, "run stopped"}}
+	case w.gauges.ended:
+		return line{{strong, "run finished"}}
+	case len(w.list.trajs) == 0:
+		return line{{dim, "reading the session"}}
+	}
+	return line{{plain, "group"}}
+}
+
+// barKeys are the keys that act now, as many as fit; help is always among them.
+func (w *Workbench) barKeys(room int) line {
+	help := line{{strong, "?"}, {dim, " help"}}
+	switch {
+	case w.dialog != nil || w.sheet != nil:
+		return line{{strong, "esc"}, {dim, " closes"}}
+	case w.filtering:
+		return line{{strong, "enter"}, {dim, " keep  "}, {strong, "esc"}, {dim, " clear"}}
+	case room < help.width():
+		return nil
+	}
+	l := line{}
+	left := room - help.width()
+	here := inList
+	if w.focus == viewFocus {
+		here = inView
+	}
+	add := func(b *binding) {
+		if b.name == "" || b.name == "help" || b.why(w) != "" {
+			return
+		}
+		key := showKey(b.keys[0])
+		need := width(key) + width(b.name) + 3
+		if need > left {
+			return
+		}
+		l = append(l, seg{strong, key}, seg{dim, " " + w.barName(b) + "  "})
+		left -= need
+	}
+	for _, s := range []scope{debugger, here, anywhere} {
+		for i := range w.table {
+			if w.table[i].scope == s {
+				add(&w.table[i])
+			}
+		}
+	}
+	return append(l, help...)
+}
+
+func (w *Workbench) barName(b *binding) string {
+	if b.name == "pause all" && w.gauges.status != nil && w.gauges.status.Paused {
+		return "go on all" // as wide as the name it stands for
+	}
+	return b.name
+}
+
+func (w *Workbench) counts() line {
+	c := w.gauges.tally
+	l := line{}
+	if w.opt.Commands == nil {
+		l.add(dim, "read only  ")
+	}
+	if w.gauges.simulated() {
+		l.add(warn, "SIMULATED  ")
+	}
+	l.add(live, fmt.Sprintf("▶%d ", c.running))
+	if c.held > 0 {
+		l.add(warn, fmt.Sprintf("◆%d ", c.held))
+	}
+	if c.failed > 0 {
+		l.add(fail, fmt.Sprintf("!%d ", c.failed))
+	}
+	l.add(plain, fmt.Sprintf("%d/%d", c.ended, c.all))
+	return l
+}
+
+// tinyLine is all there is on a very small terminal.
+func (w *Workbench) tinyLine(cols int) string {
+	c := w.gauges.tally
+	l := line{}
+	if w.gauges.simulated() {
+		l.add(warn, "SIM ")
+	}
+	l.add(plain, fmt.Sprintf("%d/%d ", c.ended, c.all))
+	l.add(good, fmt.Sprintf("✔%d ", c.solved))
+	l.add(live, fmt.Sprintf("▶%d ", c.running))
+	l.add(warn, fmt.Sprintf("◆%d ", c.held))
+	l.add(dim, "q quits")
+	return w.th.fit(l, cols)
+}

@@ -1,0 +1,29 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+func fakeExport(context.Context, bool) (string, string, error) {
+	return "/tmp/r-0412.jsonl", "812 transitions of 11 trajectories", nil
+}
+
+// TestMain also shows the fake run on a terminal, to be looked at:
+// go test -c -o /tmp/demo ./ui && ROLLBENCH_UI_DEMO=1 /tmp/demo
+func TestMain(m *testing.M) {
+	if os.Getenv("ROLLBENCH_UI_DEMO") == "" {
+		os.Exit(m.Run())
+	}
+	f := fakeWhole()
+	start := time.Now()
+	opt := Options{Reader: f, Commands: f, Export: fakeExport, NoColor: os.Getenv("NO_COLOR") != "", Theme: os.Getenv("THEME"),
+		Clock: func() time.Time { return fakeNow().Add(time.Since(start)) }}
+	if err := Run(context.Background(), opt); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,115 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// dialog takes all keys while it is open.
+type dialog interface {
+	// key handles a key; done closes the dialog.
+	key(m tea.KeyMsg) (cmd tea.Cmd, done bool)
+	// title, and the rows for at most w×h inside the frame.
+	title() string
+	render(t *theme, w, h int) []string
+}
+
+// choice is a button of a question.
+type choice struct {
+	key  string // letter that chooses it at once, "" for none
+	text string
+	do   func() tea.Cmd // nil: just close
+}
+
+// question asks before something that cannot be taken back. The first choice
+// is the harmless one and has the focus.
+type question struct {
+	name    string
+	text    []line
+	choices []choice
+	at      int
+}
+
+func (q *question) title() string { return q.name }
+
+func (q *question) key(m tea.KeyMsg) (tea.Cmd, bool) {
+	k := m.String()
+	for _, c := range q.choices {
+		if c.key != "" && c.key == k {
+			return q.take(c)
+		}
+	}
+	switch k {
+	case "left", "shift+tab", "up":
+		q.at = (q.at + len(q.choices) - 1) % len(q.choices)
+	case "right", "tab", "down":
+		q.at = (q.at + 1) % len(q.choices)
+	case "enter":
+		return q.take(q.choices[q.at])
+	case "esc", "ctrl+c":
+		return nil, true
+	}
+	return nil, false
+}
+
+func (q *question) take(c choice) (tea.Cmd, bool) {
+	if c.do == nil {
+		return nil, true
+	}
+	return c.do(), true
+}
+
+func (q *question) render(t *theme, w, _ int) []string {
+	rows := []string{}
+	for _, l := range q.text {
+		text := ""
+		for _, s := range l {
+			text += s.text
+		}
+		if len(l) == 1 { // a paragraph
+			for _, r := range wrap(text, w) {
+				rows = append(rows, t.fit(line{{l[0].r, text[r.from:r.to]}}, w))
+			}
+			continue
+		}
+		rows = append(rows, t.fit(l, w))
+	}
+	rows = append(rows, spaces(w), t.fit(q.buttons(), w))
+	return rows
+}
+
+func (q *question) buttons() line {
+	l := line{}
+	for i, c := range q.choices {
+		text := " " + c.text + " "
+		if c.key != "" {
+			text = " " + c.key + "  " + c.text + " "
+		}
+		r := plain
+		if i == q.at {
+			r = chosen
+		}
+		l.add(dim, "[")
+		l.add(r, text)
+		l.add(dim, "] ")
+	}
+	return l
+}
+
+// drawDialog in the middle of the screen's rows, above the bottom line.
+func drawDialog(t *theme, rows []string, d dialog, w int) {
+	rows = rows[:len(rows)-1]
+	h := len(rows)
+	bw := min(w-4, 76)
+	if f, ok := d.(*form); ok {
+		bw = min(w-4, max(76, w*2/3))
+		f.room = max(h-6, 3)
+	}
+	body := d.render(t, bw-4, h-2)
+	body = body[max(len(body)-(h-2), 0):]
+	for i := range body {
+		body[i] = " " + body[i] + " "
+	}
+	b := box{w: bw, h: len(body) + 2}
+	framed := t.frame(b, focused, caption{title: line{{strong, d.title()}}}, body)
+	overlay(rows, framed, (w-bw)/2, max((h-b.h)/2, 0), w)
+}

@@ -1,0 +1,237 @@
+package ui
+
+import (
+	"strings"
+	"unicode"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// editor is a small text field. It keeps text as it is (tabs included): what
+// a person sends is exactly what was typed. One with a single line never
+// takes a newline.
+type editor struct {
+	lines  [][]rune
+	y, x   int // cursor: line, rune in it
+	top    int
+	single bool
+}
+
+func newEditor(text string, single bool) editor {
+	e := editor{single: single}
+	e.set(text)
+	return e
+}
+
+func (e *editor) set(text string) {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if e.single {
+		text = strings.ReplaceAll(text, "\n", " ")
+	}
+	e.lines = nil
+	for _, l := range strings.Split(text, "\n") {
+		e.lines = append(e.lines, []rune(l))
+	}
+	e.y = len(e.lines) - 1
+	e.x = len(e.lines[e.y])
+	e.top = 0
+}
+
+func (e *editor) text() string {
+	parts := make([]string, len(e.lines))
+	for i, l := range e.lines {
+		parts[i] = string(l)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// key edits; it reports whether the key was its own.
+func (e *editor) key(m tea.KeyMsg) bool {
+	if m.Type == tea.KeyRunes && !m.Alt || m.Type == tea.KeySpace {
+		e.insert(string(m.Runes))
+		return true
+	}
+	line := e.lines[e.y]
+	switch m.String() {
+	case "enter":
+		if e.single {
+			return false
+		}
+		e.insert("\n")
+	case "backspace":
+		e.backspace()
+	case "delete", "ctrl+d":
+		e.remove()
+	case "left":
+		if e.x > 0 {
+			e.x--
+		} else if e.y > 0 {
+			e.y--
+			e.x = len(e.lines[e.y])
+		}
+	case "right":
+		if e.x < len(line) {
+			e.x++
+		} else if e.y < len(e.lines)-1 {
+			e.y++
+			e.x = 0
+		}
+	case "up":
+		if e.y == 0 {
+			return !e.single
+		}
+		e.y--
+	case "down":
+		if e.y == len(e.lines)-1 {
+			return !e.single
+		}
+		e.y++
+	case "home", "ctrl+a":
+		e.x = 0
+	case "end":
+		e.x = len(line)
+	case "ctrl+u":
+		e.lines[e.y] = append([]rune{}, line[e.x:]...)
+		e.x = 0
+	case "ctrl+w":
+		e.dropWord()
+	default:
+		return false
+	}
+	e.x = min(e.x, len(e.lines[e.y]))
+	return true
+}
+
+// insert typed or pasted text. Control characters other than tab and newline
+// have no place in a field.
+func (e *editor) insert(text string) {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	for _, r := range text {
+		switch {
+		case r == '\n' && !e.single:
+			rest := append([]rune{}, e.lines[e.y][e.x:]...)
+			e.lines[e.y] = e.lines[e.y][:e.x]
+			e.lines = append(e.lines[:e.y+1], append([][]rune{rest}, e.lines[e.y+1:]...)...)
+			e.y++
+			e.x = 0
+			continue
+		case r == '\n':
+			r = ' '
+		case r != '\t' && unicode.IsControl(r):
+			continue
+		}
+		l := e.lines[e.y]
+		e.lines[e.y] = append(l[:e.x:e.x], append([]rune{r}, l[e.x:]...)...)
+		e.x++
+	}
+}
+
+func (e *editor) backspace() {
+	if e.x > 0 {
+		e.x--
+		e.remove()
+		return
+	}
+	if e.y > 0 {
+		e.y--
+		e.x = len(e.lines[e.y])
+		e.remove()
+	}
+}
+
+// remove the character under the cursor; at a line's end, join the next line.
+func (e *editor) remove() {
+	l := e.lines[e.y]
+	if e.x < len(l) {
+		e.lines[e.y] = append(l[:e.x:e.x], l[e.x+1:]...)
+		return
+	}
+	if e.y < len(e.lines)-1 {
+		e.lines[e.y] = append(l[:len(l):len(l)], e.lines[e.y+1]...)
+		e.lines = append(e.lines[:e.y+1], e.lines[e.y+2:]...)
+	}
+}
+
+func (e *editor) dropWord() {
+	l, x := e.lines[e.y], e.x
+	for x > 0 && unicode.IsSpace(l[x-1]) {
+		x--
+	}
+	for x > 0 && !unicode.IsSpace(l[x-1]) {
+		x--
+	}
+	e.lines[e.y] = append(l[:x:x], l[e.x:]...)
+	e.x = x
+}
+
+// cell is one character as it is drawn.
+type cell struct {
+	text string
+	at   int // rune index in its line
+}
+
+// render h rows of w columns, scrolled to the cursor, which is drawn in
+// reverse where the field has the keys.
+func (e *editor) render(t *theme, w, h int, hasFocus bool) []string {
+	rows, cy := e.layout(w)
+	e.top = min(e.top, cy)
+	if cy >= e.top+h {
+		e.top = cy - h + 1
+	}
+	e.top = max(min(e.top, len(rows)-h), 0)
+	out := make([]string, 0, h)
+	for i := e.top; i < e.top+h; i++ {
+		l := line{}
+		if i < len(rows) {
+			for _, c := range rows[i].cells {
+				r := plain
+				if hasFocus && i == cy && c.at == e.x {
+					r = chosen
+				}
+				l.add(r, c.text)
+			}
+		}
+		out = append(out, t.fit(l, w))
+	}
+	return out
+}
+
+type editorRow struct{ cells []cell }
+
+// layout wraps the lines into rows of w columns and finds the cursor's row.
+// Each line ends in a blank cell for a cursor behind its last character.
+func (e *editor) layout(w int) (rows []editorRow, cursorRow int) {
+	for y, l := range e.lines {
+		cur, used := editorRow{}, 0
+		for x := 0; x <= len(l); x++ {
+			text := " "
+			if x < len(l) {
+				text = cellText(l[x], used)
+			}
+			tw := width(text)
+			if used+tw > w && used > 0 {
+				rows = append(rows, cur)
+				cur, used = editorRow{}, 0
+			}
+			if y == e.y && x == e.x {
+				cursorRow = len(rows)
+			}
+			cur.cells = append(cur.cells, cell{text, x})
+			used += tw
+		}
+		rows = append(rows, cur)
+	}
+	return rows, cursorRow
+}
+
+// cellText is how a rune is drawn; what cannot be drawn is a dot, so that the
+// cursor never stands on nothing.
+func cellText(r rune, col int) string {
+	if r == '\t' {
+		return "    "[:tabWidth-col%tabWidth]
+	}
+	if s := clean(string(r)); s != "" && s != "\n" && width(s) > 0 {
+		return s
+	}
+	return "·"
+}

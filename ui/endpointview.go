@@ -1,0 +1,261 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"rollbench/engine"
+	"rollbench/engine/infer"
+)
+
+// pace says what limits the run, how fast it goes and when it will be over.
+func (p *gaugePane) pace(now time.Time) line {
+	l := line{{plain, " "}}
+	s := p.status
+	switch {
+	case p.ended:
+		return append(l, p.over()...)
+	case s == nil:
+		l.add(dim, "no gauges: the engine has not reported yet")
+		return l
+	case s.Paused:
+		l.add(warn, "◆ everything is paused")
+		l.add(dim, ": P continues")
+	case s.LimitedBy != "":
+		l.add(dim, "limited by ")
+		l.add(strong, cleanLine(s.LimitedBy))
+	default:
+		l.add(dim, "not limited")
+	}
+	if s.PerMinute > 0 {
+		l.add(dim, "  ")
+		l.add(plain, strconv.FormatFloat(s.PerMinute, 'f', 1, 64))
+		l.add(dim, " traj/min")
+	}
+	l.add(dim, "  ETA ")
+	l.add(plain, eta(s.ETA))
+	if old := now.Sub(s.At); old > 15*time.Second && !s.At.IsZero() {
+		l.add(warn, "  gauges are "+age(old)+" old")
+	}
+	if n := len(s.Notes); n > 0 {
+		l.add(dim, "  "+cleanLine(s.Notes[n-1]))
+	}
+	return l
+}
+
+// over says how the run ended: all trajectories did, or it was stopped.
+func (p *gaugePane) over() line {
+	if p.tally.still > 0 {
+		return line{{warn, "stopped"}, {dim, fmt.Sprintf(": %d have not ended, rollbench resume goes on", p.tally.still)}}
+	}
+	l := line{{strong, "finished"}}
+	if m, n := p.tally.mean(), p.tally.ended-p.tally.absent; n > 0 {
+		l.add(dim, "  mean reward ")
+		l.add(plain, reward2(m))
+		l.add(dim, fmt.Sprintf(" over %d", n))
+	}
+	return l
+}
+
+func eta(d *time.Duration) string {
+	if d == nil {
+		return "N/A"
+	}
+	if *d < time.Minute {
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	}
+	return fmt.Sprintf("%d min", int(d.Minutes()+0.5))
+}
+
+// endpoint is the gauge line of the inference server.
+func (p *gaugePane) endpoint() line {
+	l := line{{dim, " endpoint "}}
+	g := &infer.Gauges{}
+	if p.status != nil && p.status.Endpoint.Gauges != nil {
+		g = p.status.Endpoint.Gauges
+	}
+	put := func(text, name string) {
+		r := plain
+		if text == "N/A" {
+			r = dim
+		}
+		l.add(r, text)
+		l.add(dim, " "+name+"  ")
+	}
+	put(amount(g.Running), "running")
+	put(amount(g.Waiting), "waiting")
+	l.add(dim, "KV ")
+	l = append(l, share(g.KVUse, 8)...)
+	l.add(plain, "  ")
+	put(amount(g.TokensPerSec), "tok/s")
+	l.add(dim, "prefix hits ")
+	l = append(l, share(g.PrefixHitRate, 0)...)
+	if p.status == nil || len(p.status.GPUs) == 0 {
+		l.add(dim, "  gpu N/A")
+	}
+	return l
+}
+
+// share of a whole as a meter and a number, N/A when not reported.
+func share(v *float64, cells int) line {
+	if v == nil {
+		return line{{dim, "N/A"}}
+	}
+	r := live
+	if *v >= 0.95 {
+		r = warn
+	}
+	l := line{}
+	if cells > 0 {
+		l = append(l, meter(*v, cells, r)...)
+		l.add(plain, " ")
+	}
+	l.add(plain, percent(v))
+	return l
+}
+
+// gpus are one cell each, two cells a row; more than eight become one row of
+// the busiest and the mean.
+func (p *gaugePane) gpus(w int) []line {
+	if p.status == nil {
+		return nil
+	}
+	gpus := p.status.GPUs
+	if len(gpus) > 8 {
+		return []line{manyGPUs(gpus)}
+	}
+	lines := []line{}
+	for i := 0; i < len(gpus); i += 2 {
+		cell := min(w/2, 60)
+		l := clip(gpuCell(gpus[i]), cell)
+		if i+1 < len(gpus) {
+			l.add(plain, spaces(cell-l.width()))
+			l = append(l, gpuCell(gpus[i+1])...)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+func gpuCell(g engine.GPU) line {
+	l := line{{dim, fmt.Sprintf(" gpu%d ", g.Index)}}
+	l = append(l, share(g.Util, 10)...)
+	l.add(plain, "  "+memory(g.UsedMB)+"/"+memory(g.TotalMB)+" GB")
+	watts := "N/A"
+	if g.Watts != nil {
+		watts = fmt.Sprintf("%.0f", *g.Watts)
+	}
+	l.add(plain, "  "+watts+" W")
+	return l
+}
+
+func memory(mb *float64) string {
+	if mb == nil {
+		return "N/A"
+	}
+	return fmt.Sprintf("%.0f", *mb/1024)
+}
+
+func manyGPUs(gpus []engine.GPU) line {
+	maxUtil, meanUtil := spread(gpus, func(g engine.GPU) *float64 { return g.Util })
+	maxMem, meanMem := spread(gpus, func(g engine.GPU) *float64 { return g.UsedMB })
+	_, meanWatts := spread(gpus, func(g engine.GPU) *float64 { return g.Watts })
+	l := line{{dim, fmt.Sprintf(" %d gpus ", len(gpus))}}
+	l.add(dim, "mean ")
+	l = append(l, share(meanUtil, 10)...)
+	l.add(dim, " max ")
+	l.add(plain, percent(maxUtil))
+	l.add(plain, "  "+memory(meanMem)+" GB")
+	l.add(dim, " max ")
+	l.add(plain, memory(maxMem)+" GB  "+amount(meanWatts)+" W")
+	l.add(dim, " mean")
+	return l
+}
+
+// spread is the largest and the mean of what is reported, nil when nothing is.
+func spread(gpus []engine.GPU, get func(engine.GPU) *float64) (most, mean *float64) {
+	sum, n, top := 0.0, 0, 0.0
+	for _, g := range gpus {
+		if v := get(g); v != nil {
+			if n == 0 || *v > top {
+				top = *v
+			}
+			sum += *v
+			n++
+		}
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	sum /= float64(n)
+	return &top, &sum
+}
+
+// compact is the head of small screens: two rows of what matters most.
+func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
+	first := line{{strong, " " + cleanLine(p.run.ID)}, {plain, " " + cleanLine(p.run.Title) + "  "}}
+	first = append(first, p.compactHealth()...)
+	first = append(first, line{{plain, "  "}}...)
+	if s := p.status; s != nil {
+		first = append(first, queue("init", s.Init, 0)...)
+		first.add(dim, " ready ")
+		first.add(plain, fmt.Sprint(s.Ready.Waiting)+" ")
+		first = append(first, queue("run", s.Run, 0)...)
+		first.add(plain, " ")
+		first = append(first, queue("eval", s.Eval, 0)...)
+	}
+	second := append(line{{plain, " "}}, p.outcomes()...)
+	second.add(plain, "  ")
+	second = append(second, p.compactGauges(now)...)
+	rows := []string{t.fit(first, w), t.fit(second, w)}
+	return rows[:min(h, 2)]
+}
+
+func (p *gaugePane) compactHealth() line {
+	l := line{{plain, cleanLine(p.run.Model)}}
+	if p.simulated() {
+		l = line{{warn, "SIMULATED"}}
+	}
+	switch {
+	case p.status == nil:
+		l.add(dim, " ○")
+	case p.status.Endpoint.Healthy:
+		l.add(good, " ●")
+	case p.status.Endpoint.Problem != "":
+		l.add(fail, " ✘ down")
+	default:
+		l.add(warn, " ○")
+	}
+	return l
+}
+
+func (p *gaugePane) compactGauges(now time.Time) line {
+	l := line{}
+	s := p.status
+	if p.ended {
+		return append(p.over(), seg{dim, "  in " + p.clock(now)})
+	}
+	if s == nil {
+		return line{{dim, "no gauges yet"}}
+	}
+	if s.Paused {
+		l.add(warn, "◆ all paused  ")
+	}
+	g := s.Endpoint.Gauges
+	if g == nil {
+		g = &infer.Gauges{}
+	}
+	_, util := spread(s.GPUs, func(g engine.GPU) *float64 { return g.Util })
+	l.add(dim, "KV ")
+	l.add(plain, percent(g.KVUse))
+	l.add(dim, "  gpu ")
+	l.add(plain, percent(util)+"  "+amount(g.TokensPerSec))
+	l.add(dim, " tok/s  ETA ")
+	l.add(plain, eta(s.ETA))
+	if s.LimitedBy != "" {
+		l.add(dim, "  limit ")
+		l.add(plain, cleanLine(s.LimitedBy))
+	}
+	return l
+}

@@ -1,0 +1,162 @@
+package ui
+
+import (
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// field of a form.
+type field struct {
+	name string
+	editor
+	ext string // file name ending for $EDITOR: .sh, .json, .txt
+}
+
+// form asks for text. ctrl+s sends, esc leaves everything as it was, ctrl+e
+// opens the field in $EDITOR.
+type form struct {
+	name   string
+	help   string
+	fields []field
+	at     int
+	room   int // rows there are for fields, set before rendering
+	failed string
+	send   func(values []string) (tea.Cmd, error)
+	edit   func(text, ext string) tea.Cmd
+	// swap, when set, shows the same values another way (ctrl+t).
+	swap func(f *form) error
+}
+
+// editedMsg brings a field's text back from $EDITOR.
+type editedMsg struct {
+	text string
+	err  error
+}
+
+func (f *form) title() string { return f.name }
+
+func (f *form) values() []string {
+	out := make([]string, len(f.fields))
+	for i := range f.fields {
+		out[i] = f.fields[i].text()
+	}
+	return out
+}
+
+func (f *form) key(m tea.KeyMsg) (tea.Cmd, bool) {
+	f.failed = ""
+	cur := &f.fields[f.at]
+	switch m.String() {
+	case "esc", "ctrl+c":
+		return nil, true
+	case "ctrl+s":
+		return f.submit()
+	case "ctrl+e":
+		return f.edit(cur.text(), cur.ext), false
+	case "ctrl+t":
+		if f.swap != nil {
+			f.fail(f.swap(f))
+		}
+		return nil, false
+	case "tab":
+		f.at = (f.at + 1) % len(f.fields)
+		return nil, false
+	case "shift+tab":
+		f.at = (f.at + len(f.fields) - 1) % len(f.fields)
+		return nil, false
+	}
+	if !cur.key(m) && m.String() == "enter" {
+		if f.at == len(f.fields)-1 {
+			return f.submit()
+		}
+		f.at++
+	}
+	return nil, false
+}
+
+func (f *form) submit() (tea.Cmd, bool) {
+	cmd, err := f.send(f.values())
+	f.fail(err)
+	return cmd, err == nil
+}
+
+func (f *form) fail(err error) {
+	if err != nil {
+		f.failed = cleanLine(err.Error())
+	}
+}
+
+// edited puts the text of $EDITOR into the field it came from.
+func (f *form) edited(m editedMsg) {
+	f.fail(m.err)
+	if m.err == nil {
+		f.fields[f.at].set(m.text)
+	}
+}
+
+func (f *form) render(t *theme, w, _ int) []string {
+	rows := []string{}
+	for _, r := range wrap(f.help, w) {
+		rows = append(rows, t.fit(line{{dim, f.help[r.from:r.to]}}, w))
+	}
+	left := max(f.room-len(rows)-1, len(f.fields))
+	for i := range f.fields {
+		fd := &f.fields[i]
+		n := f.rowsFor(i, w, left)
+		has := i == f.at
+		name := pad(cleanLine(fd.name), fieldName)
+		r := dim
+		if has {
+			r = focused
+		}
+		for j, text := range fd.render(t, max(w-fieldName-2, 1), n, has) {
+			if j > 0 {
+				name = spaces(fieldName)
+			}
+			rows = append(rows, t.text(r, name+"▏")+" "+text)
+		}
+	}
+	rows = append(rows, spaces(w))
+	if f.failed != "" {
+		rows = append(rows, t.fit(line{{fail, "✘ " + f.failed}}, w))
+	}
+	return append(rows, t.fit(f.keys(), w))
+}
+
+// fieldName is the width of the names' column.
+const fieldName = 12
+
+// rowsFor shares the rows: a field gets what its text needs, the one with the
+// keys first.
+func (f *form) rowsFor(i, w, left int) int {
+	need := func(j int) int {
+		fd := &f.fields[j]
+		if fd.single {
+			return 1
+		}
+		rows, _ := fd.layout(max(w-fieldName-2, 1))
+		return max(len(rows), 2)
+	}
+	others := 0
+	for j := range f.fields {
+		if j != f.at {
+			others += min(need(j), 3)
+		}
+	}
+	if i != f.at {
+		return min(need(i), 3)
+	}
+	return max(min(need(i), left-others), 1)
+}
+
+func (f *form) keys() line {
+	l := line{{strong, "ctrl+s"}, {dim, " send  "}, {strong, "esc"}, {dim, " leave  "}, {strong, "ctrl+e"}, {dim, " $EDITOR"}}
+	if f.swap != nil {
+		l = append(l, line{{strong, "  ctrl+t"}, {dim, " JSON"}}...)
+	}
+	if len(f.fields) > 1 {
+		l = append(l, line{{strong, "  tab"}, {dim, fmt.Sprintf(" field %d/%d", f.at+1, len(f.fields))}}...)
+	}
+	return l
+}

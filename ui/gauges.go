@@ -1,0 +1,231 @@
+package ui
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"rollbench/engine"
+	"rollbench/sessions"
+)
+
+// gaugePane is the head of the screen: what runs, how the queues stand, what
+// limits them, how the endpoint and the GPUs do. status is nil until the
+// engine (or what it left in the session) is seen.
+type gaugePane struct {
+	run    sessions.Run
+	status *engine.Status
+	tally  tally
+	ended  bool // nothing more will happen
+	since  time.Time
+}
+
+// rows the full head takes: GPUs two a row, more than eight on one.
+func (p *gaugePane) rows() int {
+	n := 0
+	if p.status != nil {
+		n = len(p.status.GPUs)
+	}
+	if n > 8 {
+		return 5
+	}
+	return 4 + (n+1)/2
+}
+
+func (p *gaugePane) simulated() bool {
+	return p.run.Simulate || p.status != nil && p.status.Endpoint.Capabilities.Simulated
+}
+
+// render the full head in h rows.
+func (p *gaugePane) render(t *theme, w, h int, now time.Time) []string {
+	lines := []line{p.identity(w, now), p.queues(w), p.pace(now), p.endpoint()}
+	lines = append(lines, p.gpus(w)...)
+	out := make([]string, 0, h)
+	for i := 0; i < h; i++ {
+		if i < len(lines) {
+			out = append(out, t.fit(lines[i], w))
+		} else {
+			out = append(out, spaces(w))
+		}
+	}
+	return out
+}
+
+// identity of the run and its endpoint, the clock at the right.
+func (p *gaugePane) identity(w int, now time.Time) line {
+	l := line{{strong, " rollbench  "}, {plain, cleanLine(p.run.ID)}}
+	if p.run.Title != "" {
+		l.add(plain, " "+cleanLine(p.run.Title))
+	}
+	groups := map[string]bool{}
+	for _, m := range p.run.Members {
+		groups[m.Instance] = true
+	}
+	l.add(dim, fmt.Sprintf(" %d×%d  ", len(groups), p.run.N))
+	l = append(l, p.health()...)
+	if policy := p.policy(); policy != "" {
+		l.add(dim, "  "+cleanLine(policy))
+	}
+	right := p.clock(now)
+	room := w - len(right) - 1
+	l = clip(l, room-1)
+	l.add(plain, spaces(room-l.width()))
+	l.add(strong, right)
+	l.add(plain, " ")
+	return l
+}
+
+func (p *gaugePane) policy() string {
+	if p.status != nil && p.status.Policy != "" {
+		return p.status.Policy
+	}
+	return p.run.Policy
+}
+
+func (p *gaugePane) clock(now time.Time) string {
+	start := p.run.Created
+	if p.status != nil && !p.status.Started.IsZero() {
+		start = p.status.Started
+	}
+	if start.IsZero() {
+		return "--:--:--"
+	}
+	if p.ended && !p.since.IsZero() {
+		now = p.since
+	}
+	return clock(now.Sub(start))
+}
+
+// health of the endpoint: model @host ● vLLM tokens+logprobs.
+func (p *gaugePane) health() line {
+	l := line{{plain, cleanLine(p.run.Model)}}
+	if host := hostOf(p.run.Endpoint); host != "" {
+		l.add(dim, " @"+host)
+	}
+	if p.simulated() {
+		l.add(warn, " SIMULATED")
+	}
+	if p.status == nil {
+		l.add(dim, " ○ not watched")
+		return l
+	}
+	e := p.status.Endpoint
+	switch {
+	case e.Healthy:
+		l.add(good, " ● up")
+	case e.Problem != "":
+		l.add(fail, " ✘ down: "+cleanLine(e.Problem))
+	default:
+		l.add(warn, " ○ not reached yet")
+	}
+	if caps := capabilities(e); caps != "" {
+		l.add(dim, " "+caps)
+	}
+	return l
+}
+
+func capabilities(e engine.Endpoint) string {
+	c := e.Capabilities
+	parts := []string{}
+	if c.TokenIDs {
+		parts = append(parts, "tokens")
+	}
+	if c.Logprobs {
+		parts = append(parts, "logprobs")
+	}
+	text := strings.Join(parts, "+")
+	if text == "" && c.Server != "" {
+		text = "no token ids"
+	}
+	return strings.TrimSpace(cleanLine(c.Server) + " " + text)
+}
+
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return cleanLine(base)
+	}
+	return cleanLine(u.Host)
+}
+
+// queues is the strip: init → ready → run → eval, outcomes, sandboxes. The
+// bars shrink until it fits.
+func (p *gaugePane) queues(w int) line {
+	var l line
+	for _, bar := range []int{10, 8, 6, 4, 0} {
+		l = p.strip(bar)
+		if l.width() <= w {
+			break
+		}
+	}
+	return l
+}
+
+func (p *gaugePane) strip(bar int) line {
+	l := line{{plain, " "}}
+	if s := p.status; s != nil {
+		l = append(l, queue("init", s.Init, bar)...)
+		l.add(dim, " │ ")
+		l.add(dim, "ready ")
+		l.add(plain, fmt.Sprint(s.Ready.Waiting)+limit(s.Ready.Limit))
+		l.add(dim, " │ ")
+		l = append(l, queue("run", s.Run, bar)...)
+		if s.Held > 0 {
+			l.add(warn, fmt.Sprintf(" ◆%d", s.Held))
+		}
+		l.add(dim, " │ ")
+		l = append(l, queue("eval", s.Eval, bar)...)
+		l.add(dim, " │ ")
+	}
+	l = append(l, p.outcomes()...)
+	if s := p.status; s != nil {
+		l.add(dim, " │ sandboxes ")
+		l.add(plain, fmt.Sprint(s.Live)+limit(s.MaxLive))
+	}
+	return l
+}
+
+func limit(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("/%d", n)
+}
+
+// queue of one stage: busy/limit, a bar of the slots, +waiting.
+func queue(name string, q engine.Queue, bar int) line {
+	l := line{{dim, name + " "}, {plain, fmt.Sprint(q.Busy) + limit(q.Limit)}}
+	if q.Limit > 0 && bar > 0 {
+		l.add(plain, " ")
+		l = append(l, meter(float64(q.Busy)/float64(q.Limit), min(bar, q.Limit), live)...)
+	}
+	if q.Waiting > 0 {
+		l.add(warn, fmt.Sprintf(" +%d", q.Waiting))
+	}
+	return l
+}
+
+// meter draws a share of n cells. Anything above nothing shows a cell.
+func meter(share float64, n int, r role) line {
+	full := int(min(max(share, 0), 1)*float64(n) + 0.5)
+	if share > 0 && full == 0 {
+		full = 1
+	}
+	return line{{r, strings.Repeat("▮", full)}, {dim, strings.Repeat("▯", n-full)}}
+}
+
+func (p *gaugePane) outcomes() line {
+	c := p.tally
+	l := line{{dim, "done "}, {plain, fmt.Sprintf("%d/%d", c.ended, c.all)}}
+	l.add(good, fmt.Sprintf(" ✔%d", c.solved))
+	l.add(plain, fmt.Sprintf(" ✘%d", c.unsolved))
+	if c.absent > 0 {
+		l.add(dim, fmt.Sprintf(" –%d", c.absent))
+	}
+	l.add(warn, fmt.Sprintf(" ⊘%d", c.masked))
+	if c.intervened > 0 {
+		l.add(person, fmt.Sprintf(" ✎%d", c.intervened))
+	}
+	return l
+}

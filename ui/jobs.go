@@ -1,0 +1,54 @@
+package ui
+
+import (
+	"context"
+	"sync"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// jobs are the commands that wait for something: Run joins them before it
+// returns, so that nobody reads a session that its owner closes.
+type jobs struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	mu     sync.Mutex // guards closed, and wg against an Add after Wait
+	closed bool
+	wg     sync.WaitGroup
+}
+
+func newJobs(ctx context.Context) *jobs {
+	j := &jobs{}
+	j.ctx, j.cancel = context.WithCancel(ctx)
+	return j
+}
+
+func (j *jobs) enter() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return false
+	}
+	j.wg.Add(1)
+	return true
+}
+
+func (j *jobs) close() {
+	j.mu.Lock()
+	j.closed = true
+	j.mu.Unlock()
+	j.cancel()
+	j.wg.Wait()
+}
+
+// job makes a tea.Cmd of f. Its context ends when the workbench closes.
+func (w *Workbench) job(f func(context.Context) tea.Msg) tea.Cmd {
+	j := w.jobs
+	return func() tea.Msg {
+		if !j.enter() {
+			return nil
+		}
+		defer j.wg.Done()
+		return f(j.ctx)
+	}
+}

@@ -1,0 +1,163 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"rollbench/sessions"
+)
+
+// columns of the list at some width. last takes what is left; where not even
+// the others fit, the tokens go.
+type columns struct{ w, last, tokens int }
+
+// fixed is the width of everything but the last-tool column: marker 1, id 4,
+// state 13, turn 5, tokens 7, gap 2, reward 7, marks 4.
+const fixed = 1 + 4 + 13 + 5 + 7 + 2 + 7 + 4
+
+func columnsFor(w int) columns {
+	if w < fixed {
+		return columns{w: w}
+	}
+	return columns{w: w, last: w - fixed, tokens: 7}
+}
+
+func (c columns) names() line {
+	return line{{dim, " " + padLeft("#", 3) + " " + pad("state", 13) + padLeft("turn", 5) + padLeft("tokens", c.tokens) +
+		"  " + pad("last / finish", c.last) + padLeft("reward", 7)}}
+}
+
+func (p *listPane) row(r listRow, c columns, now time.Time) line {
+	g := p.groups[r.group]
+	if r.member < 0 {
+		return p.groupRow(g, c)
+	}
+	return memberRow(g.members[r.member], c, now)
+}
+
+func memberRow(t sessions.Trajectory, c columns, now time.Time) line {
+	look := looks(t)
+	l := line{{plain, " "}}
+	l.add(plain, fmt.Sprintf("%3d ", t.ID))
+	l.add(look.role, pad(look.glyph+" "+look.word, 13))
+	turn := "–"
+	if t.Turn > 0 {
+		turn = fmt.Sprint(t.Turn)
+		if t.MaxTurns > 0 && t.MaxTurns < 100 && !t.State.Ended() {
+			turn = fmt.Sprintf("%d/%d", t.Turn, t.MaxTurns)
+		}
+	}
+	tokens := "–"
+	if t.Turn > 0 {
+		tokens = short(float64(t.Tokens))
+	}
+	l.add(plain, padLeft(turn, 5)+padLeft(tokens, c.tokens)+"  ")
+	last, extra, r := lastOf(t, now)
+	if width(last)+width(extra)+1 <= c.last {
+		last += " " + extra
+	}
+	l.add(r, pad(last, c.last))
+	rr := plain
+	if t.Reward == nil {
+		rr = dim
+	} else if *t.Reward >= 1 {
+		rr = good
+	}
+	l.add(rr, padLeft(reward(t.Reward), 7))
+	l.add(plain, " ")
+	return append(l, marks(t)...)
+}
+
+// lastOf is what the trajectory did last: why it ended, where it is held, or
+// the tool it runs; extra is shown where there is room for all of it.
+func lastOf(t sessions.Trajectory, now time.Time) (last, extra string, r role) {
+	switch {
+	case t.State.Ended() && t.Finish != "":
+		return cleanLine(t.Finish), "", plain
+	case t.State.Ended() && len(t.Causes) > 0:
+		return cleanLine(t.Causes[0]), "", plain
+	case t.State.Ended():
+		return "", "", plain
+	case t.State == sessions.Held && t.HeldAt != "":
+		return string(t.HeldAt), age(now.Sub(t.Since)), warn
+	case t.State == sessions.Running && !t.ToolSince.IsZero():
+		return toolLabel(t.Tool), age(now.Sub(t.ToolSince)), plain
+	case t.State == sessions.Running && t.Tool != "":
+		return "model", "after " + toolLabel(t.Tool), dim
+	case t.State == sessions.Running:
+		return "model", "", dim
+	}
+	return "for " + age(now.Sub(t.Since)), "", dim
+}
+
+// groupRow is a group's heading: how its members stand at a glance.
+func (p *listPane) groupRow(g group, c columns) line {
+	glyph := "▾"
+	if p.folded[g.instance] {
+		glyph = "▸"
+	}
+	right := line{}
+	if len(g.members) <= 16 {
+		for _, t := range g.members {
+			look := looks(t)
+			right.add(look.role, look.glyph)
+		}
+	} else {
+		n := count(g.members)
+		right.add(good, fmt.Sprintf("✔%d ", n.solved))
+		right.add(plain, fmt.Sprintf("✘%d ", n.unsolved))
+		right.add(dim, fmt.Sprintf("of %d", n.all))
+	}
+	mean := "–"
+	if m, n := meanReward(g.members); n > 0 {
+		mean = reward2(m)
+	}
+	right.add(plain, padLeft(mean, 7)+"    ")
+	l := line{{plain, " "}, {dim, glyph + " "}}
+	name := cleanLine(g.instance)
+	if len(g.shown) < len(g.members) {
+		name += fmt.Sprintf(" (%d of %d)", len(g.shown), len(g.members))
+	}
+	l.add(strong, pad(name, max(c.w-4-right.width(), 0)))
+	l.add(plain, " ")
+	return append(l, right...)
+}
+
+func reward2(m float64) string { return fmt.Sprintf("%.2f", m) }
+
+// matches reports whether every term is in what is known of the trajectory.
+func matches(t sessions.Trajectory, terms []string) bool {
+	if len(terms) == 0 {
+		return true
+	}
+	text := strings.ToLower(haystack(t))
+	for _, term := range terms {
+		if not, ok := strings.CutPrefix(term, "!"); ok && not != "" {
+			if strings.Contains(text, not) {
+				return false
+			}
+		} else if !strings.Contains(text, term) {
+			return false
+		}
+	}
+	return true
+}
+
+func haystack(t sessions.Trajectory) string {
+	parts := []string{t.Key.String(), looks(t).word, string(t.Held), t.HeldWhy, string(t.HeldAt), t.Tool, t.Finish, "reward=" + reward(t.Reward)}
+	if t.Mask() != "" {
+		parts = append(parts, "masked")
+	}
+	if t.Intervened {
+		parts = append(parts, "intervened")
+	}
+	if t.State == sessions.Done && t.Reward != nil {
+		if *t.Reward >= 1 {
+			parts = append(parts, "solved")
+		} else {
+			parts = append(parts, "wrong")
+		}
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,175 @@
+package ui
+
+import (
+	"context"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"rollbench/sessions"
+)
+
+// turnsMsg brings turns, already laid out as sections.
+type turnsMsg struct {
+	key      sessions.Key
+	attempt  int
+	from, to int
+	turns    []sessions.Turn
+	views    map[int]*section
+	err      error
+}
+
+// loadTurns reads the turns that the screen wants. One read at a time: while
+// it is under way the next wishes add up.
+func (w *Workbench) loadTurns() tea.Cmd {
+	if w.loading || w.turns.key.IsZero() {
+		return nil
+	}
+	near := w.turns.last
+	if s := w.scrolls[scrollKey{w.turns.key, textTab}]; s != nil && !s.follow {
+		near = s.cursor.section + 1
+	}
+	from, to := w.turns.ask(near)
+	if from == 0 {
+		return nil
+	}
+	w.loading = true
+	key, attempt := w.turns.key, w.turns.attempt
+	return w.job(func(ctx context.Context) tea.Msg {
+		turns, err := w.opt.Reader.Turns(ctx, key, attempt, from, to, false)
+		return turnsMsg{key, attempt, from, to, turns, viewTurns(turns), err}
+	})
+}
+
+func (w *Workbench) applyTurns(m turnsMsg) {
+	w.loading = false
+	if m.err != nil {
+		w.complain(m.err)
+		m.views = map[int]*section{}
+		for n := m.from; n <= m.to; n++ {
+			m.views[n] = &section{blocks: []block{{id: "error", label: "✘ error", labelRole: fail, text: cleanLine(m.err.Error())}}}
+		}
+	}
+	if m.key == w.turns.key && m.attempt == w.turns.attempt {
+		w.turns.put(m.turns, m.views, m.from, m.to)
+	}
+}
+
+// pageKey names a page that is read as a whole.
+type pageKey struct {
+	key     sessions.Key
+	attempt int
+	tab     tab
+}
+
+// pageMsg brings a page.
+type pageMsg struct {
+	key    pageKey
+	page   *page
+	events []sessions.Event
+	seq    int64
+	err    error
+}
+
+// loadPage reads the patch, the verifier's output or the new events of the
+// chosen trajectory, when they are looked at and not there yet.
+func (w *Workbench) loadPage() tea.Cmd {
+	t, ok := w.list.chosen()
+	if !ok || w.tab == textTab || w.pageLoading {
+		return nil
+	}
+	want := pageKey{t.Key, t.Attempt, w.tab}
+	if w.pageKey != want {
+		w.pageKey, w.page, w.pageStale = want, nil, true
+		w.events, w.eventsSeq = nil, 0
+	}
+	if !w.pageStale && (w.tab != eventsTab || w.eventsSeq >= w.seq) {
+		return nil
+	}
+	w.pageLoading, w.pageStale = true, false
+	from := w.eventsSeq
+	r := w.opt.Reader
+	return w.job(func(ctx context.Context) tea.Msg {
+		m := pageMsg{key: want, seq: from}
+		switch want.tab {
+		case patchTab:
+			m.page, m.err = readPatch(ctx, r, t)
+		case verifierTab:
+			m.page, m.err = readVerifier(ctx, r, t)
+		case eventsTab:
+			m.events, m.seq, m.err = readEvents(ctx, r, t.Key, from)
+		}
+		return m
+	})
+}
+
+func (w *Workbench) applyPage(m pageMsg) {
+	w.pageLoading = false
+	if m.err != nil {
+		w.complain(m.err)
+	}
+	if m.key != w.pageKey {
+		return
+	}
+	if m.err != nil {
+		w.page = textPage(m.err.Error(), prose, fail)
+		return
+	}
+	if m.key.tab == eventsTab {
+		w.events = append(w.events, m.events...)
+		w.eventsSeq = max(m.seq, w.seq)
+		if over := len(w.events) - keptEvents; over > 0 {
+			w.events = w.events[over:]
+		}
+		m.page = viewEvents(w.events)
+	}
+	w.page = m.page
+}
+
+// keptEvents bounds the events view to the newest.
+const keptEvents = 5000
+
+func readPatch(ctx context.Context, r sessions.Reader, t sessions.Trajectory) (*page, error) {
+	data, err := r.Patch(ctx, t.Key)
+	switch {
+	case err != nil:
+		return nil, err
+	case data == nil:
+		return textPage("No patch yet: it is taken when the run stage ends.", prose, dim), nil
+	case len(data) == 0:
+		return textPage("The patch is empty: nothing in the repository was changed.", prose, dim), nil
+	}
+	return textPage(string(data), diff, plain), nil
+}
+
+func readVerifier(ctx context.Context, r sessions.Reader, t sessions.Trajectory) (*page, error) {
+	data, err := r.EvalLog(ctx, t.Key)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) == 0 && t.State.Ended():
+		return textPage("The verifier left no output.", prose, dim), nil
+	case len(data) == 0:
+		return textPage("The verifier has not run yet.", prose, dim), nil
+	}
+	return textPage(string(data), prose, plain), nil
+}
+
+// readEvents takes the trajectory's events after seq, page by page.
+func readEvents(ctx context.Context, r sessions.Reader, key sessions.Key, seq int64) ([]sessions.Event, int64, error) {
+	var mine []sessions.Event
+	for {
+		events, err := r.Since(ctx, seq, pullEvents)
+		if err != nil {
+			return nil, seq, err
+		}
+		for _, e := range events {
+			seq = e.Seq
+			if e.Key == key {
+				mine = append(mine, e)
+			}
+		}
+		if len(events) < pullEvents {
+			return mine, seq, nil
+		}
+	}
+}

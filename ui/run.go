@@ -1,0 +1,100 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"rollbench/sessions"
+)
+
+// ErrLeftRunning is Run's result when the person left while work was running:
+// the caller stops the engine, and the run can be resumed.
+var ErrLeftRunning = errors.New("left with work running")
+
+// Options of the workbench.
+type Options struct {
+	Reader   sessions.Reader
+	Commands Commands        // nil: read only (finished, or another process runs it)
+	Export   Exporter        // nil: exporting is not offered
+	Done     <-chan struct{} // closed when the engine has finished; nil: no engine here
+	NoColor  bool
+	Theme    string // default, light, mono; "" is default
+	Editor   string // "": $VISUAL, $EDITOR, vi
+
+	Input  io.Reader        // default: the terminal
+	Output io.Writer        // default: the terminal
+	Clock  func() time.Time // default: time.Now
+}
+
+// Run shows the workbench until the person leaves or ctx ends. Leaving a
+// finished or foreign run gives nil, leaving a running one ErrLeftRunning,
+// ctx's end its error. The terminal is restored on every way out, a panic
+// included.
+func Run(ctx context.Context, opt Options) error {
+	if opt.Output == nil {
+		opt.Output = os.Stdout
+	}
+	out := shareOutput(opt.Output)
+	opt.Output = out
+	w, err := New(ctx, opt)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithOutput(out), tea.WithFPS(30)}
+	if opt.Input != nil {
+		options = append(options, tea.WithInput(opt.Input))
+	}
+	_, err = tea.NewProgram(w, options...).Run()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("workbench: %w", err)
+	case w.left:
+		return ErrLeftRunning
+	}
+	return nil
+}
+
+// sharedFile lets the clipboard sequence in between two frames, never into
+// the middle of one: a frame is one Write. It stays a file, so that the size
+// and the modes of the terminal can be asked for.
+type sharedFile struct {
+	*os.File
+	mu sync.Mutex // one Write at a time
+}
+
+func (f *sharedFile) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.File.Write(p)
+}
+
+func (f *sharedFile) WriteString(s string) (int, error) { return f.Write([]byte(s)) }
+
+// sharedWriter is sharedFile for what is not a file (tests).
+type sharedWriter struct {
+	w  io.Writer
+	mu sync.Mutex // one Write at a time
+}
+
+func (f *sharedWriter) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.w.Write(p)
+}
+
+func shareOutput(w io.Writer) io.Writer {
+	if f, ok := w.(*os.File); ok {
+		return &sharedFile{File: f}
+	}
+	return &sharedWriter{w: w}
+}

@@ -1,0 +1,175 @@
+package ui
+
+import (
+	"fmt"
+)
+
+// screen draws all rows, each exactly as wide as the terminal.
+func (w *Workbench) screen() []string {
+	a := w.arrange()
+	if a.mode == tiny {
+		rows := make([]string, w.h)
+		for i := range rows {
+			rows[i] = spaces(w.w)
+		}
+		rows[w.h-1] = w.tinyLine(w.w)
+		return rows
+	}
+	rows := make([]string, 0, w.h)
+	if a.mode == wide {
+		rows = append(rows, w.gauges.render(&w.th, w.w, a.head.h, w.now)...)
+	} else {
+		rows = append(rows, w.gauges.compact(&w.th, w.w, a.head.h, w.now)...)
+	}
+	if w.sheet != nil {
+		rows = append(rows, w.drawSheet()...)
+	} else {
+		rows = append(rows, w.panes(a)...)
+	}
+	rows = append(rows, w.bottomLine(w.w))
+	if t, shown := w.toasts.shown(w.now); shown {
+		t.draw(&w.th, rows, w.w)
+	}
+	if w.dialog != nil {
+		drawDialog(&w.th, rows, w.dialog, w.w)
+	}
+	return rows
+}
+
+// panes side by side when framed, else one over the other.
+func (w *Workbench) panes(a arrangement) []string {
+	if a.mode != wide {
+		return append(w.drawList(a), w.drawView(a)...)
+	}
+	left, right := w.drawList(a), w.drawView(a)
+	if len(left) == 0 {
+		return right
+	}
+	for i := range left {
+		if i < len(right) {
+			left[i] += right[i]
+		}
+	}
+	return left
+}
+
+func (w *Workbench) drawList(a arrangement) []string {
+	if a.list.h == 0 {
+		return nil
+	}
+	in := a.inner(a.list)
+	has := w.focus == listFocus && w.sheet == nil
+	rows := w.list.render(&w.th, in.w, in.h, w.now, has)
+	return w.dress(a, a.list, has, caption{title: w.listTitle(), note: w.listNote()}, rows)
+}
+
+func (w *Workbench) listTitle() line {
+	if w.filtering {
+		text := clean(w.filter.text())
+		return line{{strong, "/"}, {plain, text}, {chosen, " "}}
+	}
+	l := line{{strong, "trajectories"}, {dim, fmt.Sprintf(" %d", len(w.list.trajs))}}
+	if w.list.filter != "" {
+		n := 0
+		for _, g := range w.list.groups {
+			n += len(g.shown)
+		}
+		l.add(warn, fmt.Sprintf(" · %d match %q", n, cleanLine(w.list.filter)))
+	}
+	return l
+}
+
+func (w *Workbench) listNote() line {
+	if len(w.list.rows) == 0 {
+		return nil
+	}
+	return line{{dim, fmt.Sprintf("%d/%d", w.list.at+1, len(w.list.rows))}}
+}
+
+func (w *Workbench) drawView(a arrangement) []string {
+	if a.view.h == 0 {
+		return nil
+	}
+	in := a.inner(a.view)
+	has := w.focus == viewFocus && w.sheet == nil
+	var rows []string
+	follow := false
+	if s := w.scroller(); s != nil {
+		rows = s.render(&w.th, w.document(), in.w, in.h, has)
+		follow = s.follow
+	}
+	var note line
+	if follow {
+		note = line{{dim, "follow"}}
+	}
+	return w.dress(a, a.view, has, caption{title: w.viewTitle(), foot: w.tabLine(), footNote: note}, rows)
+}
+
+// viewTitle is the chosen trajectory and how much of its budgets it has used.
+func (w *Workbench) viewTitle() line {
+	t, one := w.list.chosen()
+	if !one {
+		return line{{strong, "group"}}
+	}
+	l := line{{strong, cleanLine(t.Key.String())}}
+	if t.Attempt > 1 {
+		l.add(warn, fmt.Sprintf(" attempt %d", t.Attempt))
+	}
+	if t.MaxTurns > 0 {
+		l.add(dim, fmt.Sprintf(" turn %d/%d", t.Turn, t.MaxTurns))
+	}
+	if t.Budget > 0 {
+		l.add(dim, fmt.Sprintf(" %s/%s", short(float64(t.Tokens)), short(float64(t.Budget))))
+	}
+	return l
+}
+
+func (w *Workbench) tabLine() line {
+	if _, one := w.list.chosen(); !one {
+		return nil
+	}
+	l := line{}
+	for i := tab(0); i < tabs; i++ {
+		if i > 0 {
+			l.add(dim, " · ")
+		}
+		r := dim
+		if i == w.tab {
+			r = strong
+		}
+		l.add(r, tabNames[i])
+	}
+	return l
+}
+
+// dress a pane: a frame on wide screens, a rule with its captions on others.
+func (w *Workbench) dress(a arrangement, b box, has bool, c caption, rows []string) []string {
+	edge := dim
+	if has {
+		edge = focused
+	}
+	if a.mode == wide {
+		return w.th.frame(b, edge, c, rows)
+	}
+	note := c.note
+	if len(c.foot) > 0 {
+		note = c.foot
+	}
+	if len(c.footNote) > 0 && c.title.width()+note.width()+c.footNote.width()+10 < b.w {
+		note = append(append(append(line{}, note...), seg{dim, "  "}), c.footNote...)
+	}
+	return append([]string{w.th.edge(b.w, edge, "─", "─", c.title, note)}, rows...)
+}
+
+// sheetBox is the inner box of a sheet: the whole body.
+func (w *Workbench) sheetBox() box {
+	a := arrange(w.w, w.h, w.gauges.rows(), true, viewFocus)
+	return a.inner(a.view)
+}
+
+func (w *Workbench) drawSheet() []string {
+	a := arrange(w.w, w.h, w.gauges.rows(), true, viewFocus)
+	in := a.inner(a.view)
+	rows := w.sheet.scroll.render(&w.th, w.sheet.page, in.w, in.h, true)
+	return w.dress(a, a.view, true, caption{title: line{{strong, w.sheet.title}}, note: line{{dim, "esc closes"}}}, rows)
+}

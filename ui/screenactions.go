@@ -1,0 +1,201 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+func doTab(w *Workbench) tea.Cmd {
+	w.focus = 1 - w.focus
+	return nil
+}
+
+func doGoto(p pane, t tab) func(*Workbench) tea.Cmd {
+	return func(w *Workbench) tea.Cmd {
+		w.focus = p
+		if p == viewFocus {
+			w.tab = t
+		}
+		return nil
+	}
+}
+
+func doTurnTab(step int) func(*Workbench) tea.Cmd {
+	return func(w *Workbench) tea.Cmd {
+		w.tab = tab((int(w.tab) + step + int(tabs)) % int(tabs))
+		return nil
+	}
+}
+
+func doZoom(w *Workbench) tea.Cmd {
+	w.zoom = !w.zoom
+	return nil
+}
+
+func doFollow(w *Workbench) tea.Cmd {
+	if s := w.scroller(); s != nil {
+		s.follow = !s.follow
+	}
+	return nil
+}
+
+func doFilter(w *Workbench) tea.Cmd {
+	w.focus = listFocus
+	w.filtering = true
+	w.filter = newEditor(w.list.filter, true)
+	return nil
+}
+
+func doEnterList(w *Workbench) tea.Cmd {
+	if _, ok := w.list.chosen(); ok {
+		w.focus = viewFocus
+		return nil
+	}
+	if g, ok := w.list.chosenGroup(); ok {
+		w.list.foldHere(!w.list.folded[g.instance])
+	}
+	return nil
+}
+
+func canFold(w *Workbench) string {
+	if s := w.scroller(); s != nil && s.canFold(w.document(), w.viewWidth()) {
+		return ""
+	}
+	return "there is nothing to unfold here"
+}
+
+func doFold(open *bool) func(*Workbench) tea.Cmd {
+	return func(w *Workbench) tea.Cmd {
+		if s := w.scroller(); s != nil {
+			s.fold(w.document(), w.viewWidth(), open)
+		}
+		return nil
+	}
+}
+
+func doHelp(w *Workbench) tea.Cmd {
+	w.sheet = &sheet{title: "help", page: w.helpPage()}
+	return nil
+}
+
+func doMessages(w *Workbench) tea.Cmd {
+	w.sheet = &sheet{title: "messages", page: w.toasts.page()}
+	w.sheet.scroll.follow = true
+	return nil
+}
+
+// doBack goes back one level at a time. It never stops work.
+func doBack(w *Workbench) tea.Cmd {
+	switch {
+	case w.zoom:
+		w.zoom = false
+	case w.focus == viewFocus:
+		w.focus = listFocus
+	case w.list.filter != "":
+		w.list.filter = ""
+		w.list.rebuild()
+	}
+	return nil
+}
+
+// doQuit asks only while work is running here.
+func doQuit(w *Workbench) tea.Cmd {
+	if w.opt.Commands == nil || w.engineDone || w.list.trajs != nil && w.gauges.tally.still == 0 {
+		return tea.Quit
+	}
+	c := w.gauges.tally
+	w.dialog = &question{
+		name: "Leave while work is running?",
+		text: []line{
+			{{plain, fmt.Sprintf("%d of %d trajectories have not ended: %d running, %d held, %d queued.", c.still, c.all, c.running, c.held, c.queued)}},
+			{{plain, "Leaving stops the engine and closes its sandboxes. Nothing recorded is lost; this continues it:"}},
+			{{strong, "rollbench resume " + cleanLine(w.gauges.run.ID)}},
+		},
+		choices: []choice{
+			{text: "Stay"},
+			{key: "l", text: "Leave it resumable", do: func() tea.Cmd {
+				w.left = true
+				return tea.Quit
+			}},
+		},
+	}
+	return nil
+}
+
+func canExport(w *Workbench) string {
+	if w.opt.Export == nil {
+		return "nothing to export with here: rollbench export " + cleanLine(w.gauges.run.ID)
+	}
+	if w.gauges.tally.ended == 0 {
+		return "no trajectory has ended yet"
+	}
+	return ""
+}
+
+// exportMsg is how an export went.
+type exportMsg struct {
+	path, summary string
+	err           error
+}
+
+func doExport(w *Workbench) tea.Cmd {
+	c := w.gauges.tally
+	run := func(included bool) func() tea.Cmd {
+		return func() tea.Cmd {
+			w.toasts.add(w.now, note, "exporting…")
+			return w.job(func(ctx context.Context) tea.Msg {
+				path, summary, err := w.opt.Export(ctx, included)
+				return exportMsg{path, summary, err}
+			})
+		}
+	}
+	text := fmt.Sprintf("%d of %d trajectories have ended, %d of them masked. One JSON line for each transition.", c.ended, c.all, c.masked)
+	q := &question{name: "Export transitions", text: []line{{{plain, text}}},
+		choices: []choice{{text: "Do not export"}, {key: "t", text: "Export", do: run(false)}}}
+	if c.intervened > 0 {
+		q.text = append(q.text, line{{person, fmt.Sprintf("✎ %d intervened: left out unless included; then only sampled tokens train.", c.intervened)}})
+		q.choices = append(q.choices, choice{key: "a", text: "Include intervened", do: run(true)})
+	}
+	q.at = 1 // nothing is lost by exporting
+	w.dialog = q
+	return nil
+}
+
+func canCopy(w *Workbench) string {
+	if w.focus == listFocus {
+		if _, ok := w.list.chosenGroup(); !ok {
+			return "there is nothing to copy"
+		}
+		return ""
+	}
+	if s := w.scroller(); s == nil || s.block(w.document(), w.viewWidth()) == nil {
+		return "there is nothing to copy here yet"
+	}
+	return ""
+}
+
+func doCopy(w *Workbench) tea.Cmd {
+	if w.focus == listFocus {
+		if t, ok := w.list.chosen(); ok {
+			return w.copyText("its name", t.Key.String())
+		}
+		g, _ := w.list.chosenGroup()
+		return w.copyText("the instance's name", g.instance)
+	}
+	b := w.scroller().block(w.document(), w.viewWidth())
+	text := b.text
+	if b.raw != "" {
+		text = clean(b.raw)
+	}
+	return w.copyText("this block", text)
+}
+
+func doCopyID(w *Workbench) tea.Cmd {
+	text := w.gauges.run.ID
+	if t, ok := w.list.chosen(); ok {
+		text += " " + t.Key.String()
+	}
+	return w.copyText("the run and the name", text)
+}

@@ -1,0 +1,190 @@
+package ui
+
+import "strings"
+
+// kind says how the rows of a block are drawn.
+type kind uint8
+
+const (
+	prose   kind = iota // text in the role of its block
+	diff                // text with coloured + and - rows
+	heading             // one row: the title of a turn
+)
+
+// block is a labelled piece of a document: a thought, a call, an observation.
+type block struct {
+	id    string // stable across reloads: what is unfolded is remembered by it
+	label string // in the gutter of its first row
+	labelRole,
+	body role
+	kind kind
+	text string // clean
+	// fold is how many rows are shown while folded; 0 never folds.
+	fold int
+	// title and right are the two ends of a heading.
+	title, right line
+	// raw is what copying yields when it differs from text.
+	raw string
+}
+
+// gutter is the width of the label column with its margin; helpGutter that of
+// pages whose labels are keys.
+const (
+	gutter     = 11
+	helpGutter = 16
+)
+
+// section is a part of a document that is loaded and laid out as one: a turn,
+// a patch. It is immutable but for the layout, which is cached by width.
+type section struct {
+	blocks []block
+	bytes  int // of text, for the bound on what is kept in memory
+	labels int // width of the label column, 0: gutter
+
+	laid     int // width of the layout, 0: none
+	openLaid int // revision of the open set of the layout
+	rows     [][]row
+	starts   []int // first row of each block
+	total    int
+}
+
+// folds remembers which blocks are open. rev changes with it.
+type folds struct {
+	open map[string]bool
+	rev  int
+}
+
+func (f *folds) toggle(id string, open bool) {
+	if f.open == nil {
+		f.open = map[string]bool{}
+	}
+	f.open[id] = open
+	f.rev++
+}
+
+// layout the section at a width; it costs nothing when nothing changed.
+func (s *section) layout(w int, f *folds) {
+	if s.laid == w && s.openLaid == f.rev+1 {
+		return
+	}
+	if s.laid != w {
+		s.rows = make([][]row, len(s.blocks))
+	}
+	s.starts = s.starts[:0]
+	s.total = 0
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		if s.rows[i] == nil {
+			s.rows[i] = b.wrap(w - s.gutter() - 1)
+		}
+		s.starts = append(s.starts, s.total)
+		s.total += b.shown(len(s.rows[i]), f)
+	}
+	s.laid, s.openLaid = w, f.rev+1
+}
+
+func (s *section) gutter() int {
+	if s.labels > 0 {
+		return s.labels
+	}
+	return gutter
+}
+
+func (b *block) wrap(w int) []row {
+	if b.kind == heading {
+		return []row{{0, 0}}
+	}
+	return wrap(b.text, max(w, 1))
+}
+
+// shown is the number of rows drawn of n, with the row that says how many are
+// folded away.
+func (b *block) shown(n int, f *folds) int {
+	if b.fold == 0 || n <= b.fold+1 || f.open[b.id] {
+		return n
+	}
+	return b.fold + 1
+}
+
+func (b *block) foldable(n int) bool { return b.fold > 0 && n > b.fold+1 }
+
+// at finds the block of a row, and the row within it.
+func (s *section) at(n int) (blockAt, rowAt int) {
+	for i := len(s.starts) - 1; i >= 0; i-- {
+		if n >= s.starts[i] {
+			return i, n - s.starts[i]
+		}
+	}
+	return 0, 0
+}
+
+// draw row n of the section, w columns wide. mark is drawn in the first column.
+func (s *section) draw(t *theme, n, w int, f *folds, mark bool) string {
+	var l line
+	if mark {
+		l.add(focused, "▌")
+	} else {
+		l.add(plain, " ")
+	}
+	if len(s.blocks) == 0 {
+		return t.fit(l, w)
+	}
+	bi, ri := s.at(n)
+	b, rows := &s.blocks[bi], s.rows[bi]
+	if b.kind == heading {
+		return t.fit(append(l, headingLine(b, w-1)...), w)
+	}
+	label := ""
+	if ri == 0 {
+		label = b.label
+	}
+	l.add(b.labelRole, pad(label, s.gutter()-1)+" ")
+	if b.foldable(len(rows)) && !f.open[b.id] && ri == b.fold {
+		l.add(dim, foldNote(len(rows)-b.fold))
+		return t.fit(l, w)
+	}
+	if ri < len(rows) {
+		text := b.text[rows[ri].from:rows[ri].to]
+		l.add(b.rowRole(rows[ri], text), text)
+	}
+	return t.fit(l, w)
+}
+
+func foldNote(n int) string {
+	if n == 1 {
+		return "⋯ 1 more row"
+	}
+	return "⋯ " + thousands(int64(n)) + " more rows"
+}
+
+// headingLine is title ── right, filled with a rule.
+func headingLine(b *block, w int) line {
+	l := append(line{}, b.title...)
+	rule := w - l.width() - b.right.width() - 3
+	if rule < 0 {
+		return l
+	}
+	l.add(dim, " "+strings.Repeat("─", rule)+" ")
+	l = append(l, b.right...)
+	return l
+}
+
+// rowRole colours diff rows by the line they belong to.
+func (b *block) rowRole(r row, text string) role {
+	if b.kind != diff {
+		return b.body
+	}
+	start := strings.LastIndexByte(b.text[:r.from], '\n') + 1
+	first := b.text[start:min(start+4, len(b.text))]
+	switch {
+	case strings.HasPrefix(first, "+++"), strings.HasPrefix(first, "---"), strings.HasPrefix(first, "diff"):
+		return strong
+	case strings.HasPrefix(first, "@@"):
+		return hunk
+	case strings.HasPrefix(first, "+"):
+		return added
+	case strings.HasPrefix(first, "-"):
+		return removed
+	}
+	return b.body
+}

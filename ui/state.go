@@ -1,0 +1,138 @@
+package ui
+
+import (
+	"strings"
+
+	"rollbench/sessions"
+)
+
+// look is how a state is shown: never by colour alone.
+type look struct {
+	glyph string
+	word  string
+	role  role
+}
+
+// looks of a trajectory's state. A done one looks like its reward.
+func looks(t sessions.Trajectory) look {
+	switch t.State {
+	case sessions.Queued:
+		return look{"·", "queued", dim}
+	case sessions.Init:
+		return look{"◔", "init", live}
+	case sessions.Ready:
+		return look{"○", "ready", plain}
+	case sessions.Running:
+		return look{"▶", "running", live}
+	case sessions.Held:
+		return look{"◆", "held", warn}
+	case sessions.Ran:
+		return look{"◇", "ran", plain}
+	case sessions.Evaluating:
+		return look{"◕", "evaluating", live}
+	case sessions.Failed:
+		return look{"!", "failed", fail}
+	case sessions.Cancelled:
+		return look{"×", "cancelled", dim}
+	}
+	return outcome(t)
+}
+
+func outcome(t sessions.Trajectory) look {
+	switch {
+	case t.Reward == nil:
+		return look{"–", "done", dim}
+	case *t.Reward >= 1:
+		return look{"✔", "done", good}
+	}
+	return look{"✘", "done", plain}
+}
+
+// marks are what is special about a trajectory, in fixed places: masked,
+// intervened, prefix broken.
+func marks(t sessions.Trajectory) line {
+	l := line{}
+	put := func(on bool, r role, glyph string) {
+		if on {
+			l.add(r, glyph)
+		} else {
+			l.add(plain, " ")
+		}
+	}
+	put(t.Mask() != "", warn, "⊘")
+	put(t.Intervened, person, "✎")
+	put(t.Breaks > 0, warn, "≠")
+	return l
+}
+
+// heldText is why and where a trajectory is held: "breakpoint #2 tool=bash at after-reply".
+func heldText(t sessions.Trajectory) string {
+	s := string(t.Held)
+	if t.HeldWhy != "" && t.HeldWhy != s {
+		if strings.HasPrefix(t.HeldWhy, s) {
+			s = t.HeldWhy
+		} else {
+			s += " " + t.HeldWhy
+		}
+	}
+	if t.HeldAt != "" {
+		s += " at " + string(t.HeldAt)
+	}
+	return cleanLine(s)
+}
+
+// tally is how many trajectories are in each state, and their outcomes.
+type tally struct {
+	all, ended, running, held, queued    int
+	solved, unsolved, absent, masked     int
+	failed, cancelled, intervened, still int
+	sum                                  float64 // of the rewards
+}
+
+// mean reward of those that have one; 0 when none has, so look first.
+func (c tally) mean() float64 {
+	if n := c.solved + c.unsolved; n > 0 {
+		return c.sum / float64(n)
+	}
+	return 0
+}
+
+func count(ts []sessions.Trajectory) tally {
+	c := tally{all: len(ts)}
+	for _, t := range ts {
+		switch t.State {
+		case sessions.Running:
+			c.running++
+		case sessions.Held:
+			c.held++
+		case sessions.Queued:
+			c.queued++
+		case sessions.Failed:
+			c.failed++
+		case sessions.Cancelled:
+			c.cancelled++
+		}
+		if t.Mask() != "" {
+			c.masked++
+		}
+		if t.Intervened {
+			c.intervened++
+		}
+		if !t.State.Ended() {
+			continue
+		}
+		c.ended++
+		switch {
+		case t.Reward == nil:
+			c.absent++
+		case *t.Reward >= 1:
+			c.solved++
+			c.sum += *t.Reward
+		default:
+			c.unsolved++
+			c.sum += *t.Reward
+		}
+	}
+	c.still = c.all - c.ended
+	return c
+}

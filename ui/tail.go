@@ -1,0 +1,161 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"rollbench/engine"
+	"rollbench/sessions"
+)
+
+// viewTail is the last section of a transcript: what the trajectory is doing
+// now, or how it ended.
+func viewTail(t sessions.Trajectory, stream *engine.Stream, now time.Time) *section {
+	s := &section{}
+	switch {
+	case t.State.Ended():
+		s.ended(t)
+	case t.State == sessions.Held:
+		s.title(line{{warn, "◆ held: " + heldText(t)}}, "for "+age(now.Sub(t.Since)))
+		s.note(heldHelp(t.HeldAt))
+	case stream != nil:
+		s.stream(*stream, now)
+	default:
+		look := looks(t)
+		s.title(line{{look.role, look.glyph + " " + look.word}}, "for "+age(now.Sub(t.Since)))
+		s.note(stateHelp(t))
+	}
+	if !t.State.Ended() && len(t.Causes) > 0 {
+		s.causes(t.Causes)
+	}
+	return s
+}
+
+func (s *section) title(l line, right string) {
+	s.add(block{id: "tail", kind: heading, title: l, right: line{{dim, right}}})
+}
+
+func (s *section) note(text string) {
+	if text != "" {
+		s.add(block{id: "note", label: "", body: dim, text: text})
+	}
+}
+
+// stream is the part of a turn that is not recorded yet.
+func (s *section) stream(st engine.Stream, now time.Time) {
+	what := "▶ turn " + fmt.Sprint(st.Turn) + ": the policy is replying"
+	label := "reply"
+	if st.What != "model" {
+		label = toolLabel(st.What)
+		what = "▶ turn " + fmt.Sprint(st.Turn) + ": " + label + " is running"
+	}
+	s.title(line{{live, cleanLine(what)}}, age(now.Sub(st.Since)))
+	if text := trim(st.Text); text != "" {
+		s.add(block{id: "stream", label: label, labelRole: live, body: plain, text: text})
+	}
+}
+
+func (s *section) ended(t sessions.Trajectory) {
+	look := looks(t)
+	l := line{{look.role, look.glyph + " " + look.word}}
+	if t.Finish != "" {
+		l.add(plain, " · "+cleanLine(t.Finish))
+	}
+	l.add(strong, " · reward "+reward(t.Reward))
+	if m := t.Mask(); m != "" {
+		l.add(warn, " · ⊘ masked")
+	}
+	if t.Intervened {
+		l.add(person, " · ✎ intervened")
+	}
+	right := ""
+	if !t.Started.IsZero() && !t.Ended.IsZero() {
+		right = "took " + took(t.Ended.Sub(t.Started))
+	}
+	s.title(l, right)
+	if t.EvalNote != "" {
+		s.add(block{id: "eval", label: "verifier", labelRole: dim, body: plain, text: trim(t.EvalNote)})
+	}
+	s.causes(t.Causes)
+}
+
+func (s *section) causes(list []string) {
+	for i, c := range list {
+		label := "cause"
+		if i > 0 {
+			label = "then"
+		}
+		s.add(block{id: fmt.Sprintf("cause%d", i), label: label, labelRole: fail, body: plain, text: trim(c), fold: foldOutput})
+	}
+}
+
+func heldHelp(g sessions.Gate) string {
+	switch g {
+	case sessions.AfterReply:
+		return "The call above has not run.\nc continue · e edit · x reject · s into · n over"
+	case sessions.BeforeModel:
+		return "The next model call has not been made.\nc continue · i inject · s into"
+	case sessions.AfterTool:
+		return "The tools have run; the policy has not seen it yet.\nc continue · i inject · s into"
+	case sessions.BeforeEval:
+		return "The run stage is over; the verifier has not run.\nc continue"
+	}
+	return ""
+}
+
+func stateHelp(t sessions.Trajectory) string {
+	switch t.State {
+	case sessions.Queued:
+		return "Waits for a place in init."
+	case sessions.Init:
+		return "Its sandbox is being opened and prepared."
+	case sessions.Ready:
+		return "Prepared; waits for a run slot."
+	case sessions.Running:
+		return "Between calls."
+	case sessions.Ran:
+		return "Its patch is taken; waits for the verifier."
+	case sessions.Evaluating:
+		return "The verifier runs in a fresh sandbox."
+	}
+	return ""
+}
+
+// viewGroup is what is shown while a group is chosen: its members side by side.
+func viewGroup(instance string, members []sessions.Trajectory) *section {
+	s := &section{}
+	c := count(members)
+	s.add(block{id: "group", kind: heading, title: line{{strong, cleanLine(instance)}, {plain, fmt.Sprintf(" · group of %d", len(members))}},
+		right: line{{dim, fmt.Sprintf("%d ended", c.ended)}}})
+	for _, t := range members {
+		look := looks(t)
+		parts := []string{pad(look.glyph+" "+look.word, 12), padLeft(reward(t.Reward), 6), fmt.Sprintf("%3d turns", t.Turn), padLeft(short(float64(t.Tokens)), 6) + " tokens"}
+		special := ""
+		if t.Mask() != "" {
+			special = "⊘"
+		}
+		if t.Intervened {
+			special += "✎"
+		}
+		parts = append(parts, pad(special, 2), cleanLine(t.Finish))
+		s.add(block{id: fmt.Sprint(t.ID), label: fmt.Sprintf("%6d", t.ID), labelRole: strong, body: look.role, text: strings.Join(parts, "  ")})
+	}
+	if mean, n := meanReward(members); n > 0 {
+		s.add(block{id: "mean", label: "mean", labelRole: dim, text: fmt.Sprintf("reward %s over %d with a reward", reward(&mean), n)})
+	}
+	return s
+}
+
+func meanReward(ts []sessions.Trajectory) (mean float64, n int) {
+	for _, t := range ts {
+		if t.Reward != nil {
+			mean += *t.Reward
+			n++
+		}
+	}
+	if n > 0 {
+		mean /= float64(n)
+	}
+	return mean, n
+}

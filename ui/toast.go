@@ -1,0 +1,98 @@
+package ui
+
+import (
+	"fmt"
+	"time"
+)
+
+// level of a message.
+type level uint8
+
+const (
+	note level = iota
+	ok
+	caution
+	trouble
+)
+
+// toast is a message to the person. All are kept for the messages pane.
+type toast struct {
+	at    time.Time
+	level level
+	text  string
+}
+
+// toastFor is how long a message is shown; trouble stays until a key.
+const toastFor = 4 * time.Second
+
+// keptToasts bounds the messages pane.
+const keptToasts = 500
+
+// toasts are the messages so far, and the one shown now.
+type toasts struct {
+	all   []toast
+	until time.Time // of the last one; zero: not shown
+	stays bool      // until a key
+}
+
+func (ts *toasts) add(now time.Time, l level, text string) {
+	ts.all = append(ts.all, toast{now, l, cleanLine(text)})
+	if len(ts.all) > keptToasts {
+		ts.all = append([]toast{}, ts.all[len(ts.all)-keptToasts:]...)
+	}
+	ts.until = now.Add(toastFor)
+	ts.stays = l == trouble
+}
+
+// dismiss what waits for a key.
+func (ts *toasts) dismiss() {
+	if ts.stays {
+		ts.stays = false
+		ts.until = time.Time{}
+	}
+}
+
+// shown is the message on the screen now.
+func (ts *toasts) shown(now time.Time) (toast, bool) {
+	if len(ts.all) == 0 || !ts.stays && !now.Before(ts.until) {
+		return toast{}, false
+	}
+	return ts.all[len(ts.all)-1], true
+}
+
+func (t toast) look() (string, role) {
+	switch t.level {
+	case ok:
+		return "✔", good
+	case caution:
+		return "▲", warn
+	case trouble:
+		return "✘", fail
+	}
+	return "·", plain
+}
+
+// page of all messages, newest last.
+func (ts *toasts) page() *page {
+	s := &section{}
+	for i, t := range ts.all {
+		glyph, r := t.look()
+		s.add(block{id: fmt.Sprint(i), label: t.at.Format("15:04:05"), labelRole: dim, body: r, text: glyph + " " + t.text})
+	}
+	if len(ts.all) == 0 {
+		s.note("No messages yet.")
+	}
+	return onePage(s)
+}
+
+// draw the message over the row above the bottom line.
+func (t toast) draw(th *theme, rows []string, w int) {
+	glyph, r := t.look()
+	l := line{{r, " " + glyph + " "}, {plain, t.text + " "}}
+	l = clip(l, w-4)
+	y := len(rows) - 2
+	if y < 0 {
+		return
+	}
+	overlay(rows, []string{th.fit(l, l.width())}, max(w-l.width()-2, 0), y, w)
+}

@@ -1,0 +1,137 @@
+package ui
+
+import (
+	"sort"
+
+	"rollbench/sessions"
+)
+
+// Bounds of the turn cache: text kept in memory, and turns asked for at once.
+const (
+	keepBytes = 96 << 20
+	askTurns  = 4
+)
+
+// turnCache holds the laid-out turns of one attempt of one trajectory. It is a
+// document: asking for a turn that is not there notes that it is wanted.
+type turnCache struct {
+	key     sessions.Key
+	attempt int
+	last    int // highest turn that exists
+	turns   map[int]*section
+	stale   map[int]bool // shown until their new form arrives
+	wanted  map[int]bool
+	bytes   int
+	tail    *section // what is going on, or how it ended; nil: nothing to say
+	waits   []sessions.Call
+}
+
+// point the cache at a trajectory. It reports whether everything was dropped.
+func (c *turnCache) point(key sessions.Key, attempt int) bool {
+	if c.key == key && c.attempt == attempt && c.turns != nil {
+		return false
+	}
+	*c = turnCache{key: key, attempt: attempt, turns: map[int]*section{}, stale: map[int]bool{}, wanted: map[int]bool{}}
+	return true
+}
+
+func (c *turnCache) count() int {
+	if c.tail != nil {
+		return c.last + 1
+	}
+	return c.last
+}
+
+func (c *turnCache) section(i int) *section {
+	if i == c.last {
+		return c.tail
+	}
+	s := c.turns[i+1]
+	if s == nil || c.stale[i+1] {
+		c.wanted[i+1] = true
+	}
+	return s
+}
+
+// ask takes a range of wanted turns near the one looked at, 0,0 when none is.
+func (c *turnCache) ask(near int) (from, to int) {
+	if len(c.wanted) == 0 {
+		return 0, 0
+	}
+	list := make([]int, 0, len(c.wanted))
+	for n := range c.wanted {
+		list = append(list, n)
+	}
+	sort.Slice(list, func(i, j int) bool { return distance(list[i], near) < distance(list[j], near) })
+	from, to = list[0], list[0]
+	for to-from+1 < askTurns && (c.wanted[from-1] || c.wanted[to+1]) {
+		if c.wanted[from-1] {
+			from--
+		} else {
+			to++
+		}
+	}
+	clear(c.wanted)
+	return from, to
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+// put turns that were read; from and to say what was asked for, so that a turn
+// the store does not have is not asked for again.
+func (c *turnCache) put(turns []sessions.Turn, views map[int]*section, from, to int) {
+	for n := from; n <= to; n++ {
+		delete(c.stale, n)
+		delete(c.wanted, n)
+		if old := c.turns[n]; old != nil {
+			c.bytes -= old.bytes
+		}
+		v := views[n]
+		if v == nil {
+			v = &section{blocks: []block{{id: "none", label: "turn", labelRole: dim, body: dim, text: "not recorded"}}}
+		}
+		c.turns[n] = v
+		c.bytes += v.bytes
+	}
+	for _, t := range turns {
+		c.last = max(c.last, t.Index)
+		if t.Index == c.last && !t.Superseded {
+			c.waits = nil
+			if !t.Complete {
+				c.waits = t.Calls
+			}
+		}
+	}
+	c.evict(from)
+}
+
+// evict the turns farthest from the one looked at.
+func (c *turnCache) evict(near int) {
+	for c.bytes > keepBytes && len(c.turns) > askTurns {
+		far := near
+		for n := range c.turns {
+			if distance(n, near) > distance(far, near) {
+				far = n
+			}
+		}
+		if far == near {
+			return
+		}
+		c.bytes -= c.turns[far].bytes
+		delete(c.turns, far)
+	}
+}
+
+// viewTurns groups the versions of each turn into its section.
+func viewTurns(turns []sessions.Turn) map[int]*section {
+	views := map[int]*section{}
+	for from := 0; from < len(turns); {
+		to := from + 1
+		for to < len(turns) && turns[to].Index == turns[from].Index {
+			to++
+		}
+		views[turns[from].Index] = viewTurn(turns[from:to])
+		from = to
+	}
+	return views
+}

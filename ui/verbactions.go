@@ -1,0 +1,183 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"rollbench/sessions"
+)
+
+// verbMsg is how a verb went: accepted, or why not.
+type verbMsg struct {
+	said string
+	err  error
+}
+
+// verb runs one of the engine's verbs away from the screen.
+func (w *Workbench) verb(said string, f func(Commands) error) tea.Cmd {
+	c := w.opt.Commands
+	return w.job(func(context.Context) tea.Msg { return verbMsg{said, f(c)} })
+}
+
+// needTrajectory and the other can functions answer why a key does not apply.
+func needTrajectory(w *Workbench) string {
+	if w.opt.Commands == nil {
+		return "read only: this run is not driven from here"
+	}
+	if w.engineDone {
+		return "the run has ended"
+	}
+	t, ok := w.list.chosen()
+	if !ok {
+		return "choose one trajectory first (a group is chosen)"
+	}
+	if t.State.Ended() {
+		return t.Key.String() + " has ended"
+	}
+	return ""
+}
+
+func canHeld(w *Workbench) string {
+	if why := needTrajectory(w); why != "" {
+		return why
+	}
+	if t, _ := w.list.chosen(); t.State != sessions.Held {
+		return t.Key.String() + " is not held: p pauses it at its next gate"
+	}
+	return ""
+}
+
+func canPause(w *Workbench) string {
+	if why := needTrajectory(w); why != "" {
+		return why
+	}
+	switch t, _ := w.list.chosen(); t.State {
+	case sessions.Held:
+		return t.Key.String() + " is held already: c continues it"
+	case sessions.Ran, sessions.Evaluating:
+		return "its run stage is over: there is no gate ahead"
+	}
+	return ""
+}
+
+func canReject(w *Workbench) string {
+	if why := canHeld(w); why != "" {
+		return why
+	}
+	if t, _ := w.list.chosen(); t.HeldAt != sessions.AfterReply {
+		return "no call waits to run: it is held at " + string(t.HeldAt) + " (s goes to the next gate)"
+	}
+	return ""
+}
+
+func canEdit(w *Workbench) string {
+	if why := canReject(w); why != "" {
+		return why
+	}
+	if w.turns.turns[w.turns.last] == nil || w.turns.stale[w.turns.last] {
+		return "its last turn is still being read"
+	}
+	if len(w.turns.waits) == 0 {
+		return "the reply that waits has no call to edit"
+	}
+	return ""
+}
+
+func canInject(w *Workbench) string {
+	if why := needTrajectory(w); why != "" {
+		return why
+	}
+	switch t, _ := w.list.chosen(); t.State {
+	case sessions.Ran, sessions.Evaluating:
+		return "its run stage is over: no model call is ahead"
+	}
+	return ""
+}
+
+func canFinish(w *Workbench) string {
+	if why := needTrajectory(w); why != "" {
+		return why
+	}
+	switch t, _ := w.list.chosen(); t.State {
+	case sessions.Running, sessions.Held:
+		return ""
+	}
+	return "it is not in its run stage"
+}
+
+func canCancel(w *Workbench) string { return needTrajectory(w) }
+
+func canPauseAll(w *Workbench) string {
+	switch {
+	case w.opt.Commands == nil:
+		return "read only: this run is not driven from here"
+	case w.engineDone || w.gauges.ended:
+		return "the run has ended"
+	}
+	return ""
+}
+
+func doContinue(w *Workbench) tea.Cmd {
+	t, _ := w.list.chosen()
+	return w.verb(t.Key.String()+" goes on", func(c Commands) error { return c.Continue(t.Key) })
+}
+
+func doStep(how string) func(*Workbench) tea.Cmd {
+	said := map[string]string{"into": "to its next gate", "over": "to the end of this turn", "out": "to the end of its run stage"}[how]
+	return func(w *Workbench) tea.Cmd {
+		t, _ := w.list.chosen()
+		return w.verb(t.Key.String()+" steps "+said, func(c Commands) error { return c.Step(t.Key, how) })
+	}
+}
+
+func doPause(w *Workbench) tea.Cmd {
+	t, _ := w.list.chosen()
+	return w.verb(t.Key.String()+" will be held at its next gate", func(c Commands) error { return c.Pause(t.Key) })
+}
+
+func doPauseAll(w *Workbench) tea.Cmd {
+	if s := w.gauges.status; s != nil && s.Paused {
+		return w.verb("all go on", func(c Commands) error { return c.Continue(sessions.Key{}) })
+	}
+	return w.verb("all will be held at their next gates: P continues them", func(c Commands) error { return c.Pause(sessions.Key{}) })
+}
+
+func doCancel(w *Workbench) tea.Cmd {
+	t, _ := w.list.chosen()
+	name := cleanLine(t.Key.String())
+	w.dialog = &question{
+		name: "Cancel 1 trajectory?",
+		text: []line{
+			{{strong, name}},
+			{{plain, fmt.Sprintf("It ends now, after %d turns and %s tokens. It gets no reward, its tokens are masked, and it cannot go on. The others of its group are untouched.", t.Turn, short(float64(t.Tokens)))}},
+		},
+		choices: []choice{
+			{text: "Leave it"},
+			{key: "y", text: "Cancel it", do: func() tea.Cmd {
+				return w.verb(name+" is being cancelled", func(c Commands) error { return c.Cancel(t.Key) })
+			}},
+		},
+	}
+	return nil
+}
+
+func doFinish(w *Workbench) tea.Cmd {
+	t, _ := w.list.chosen()
+	name := cleanLine(t.Key.String())
+	w.dialog = &question{
+		name: "End the run stage of 1 trajectory?",
+		text: []line{
+			{{strong, name}},
+			{{plain, fmt.Sprintf("It stops after %d turns; its patch is taken and evaluated. Its finish reason is force_finished: its tokens are masked and it counts as intervened.", t.Turn)}},
+		},
+		choices: []choice{
+			{text: "Leave it"},
+			{key: "y", text: "End it", do: func() tea.Cmd {
+				return w.verb(name+" is being wrapped up", func(c Commands) error { return c.Finish(t.Key) })
+			}},
+		},
+	}
+	return nil
+}
