@@ -1,0 +1,123 @@
+package docker
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+
+	"rollbench/sandbox"
+)
+
+// CopyIn unpacks a tar stream below dst, which is made when absent. Whatever
+// owners the stream names, the files belong to the image's user.
+func (c *Container) CopyIn(ctx context.Context, dst string, stream io.Reader) error {
+	p := c.abs(dst)
+	if _, err := c.fileCall(ctx, "copy to", p, c.own()+makeDirs+`make "$p"`); err != nil {
+		return err
+	}
+	uid, gid, err := c.ids()
+	if err != nil {
+		return err
+	}
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := rewrite(w, stream, uid, gid)
+		w.CloseWithError(err)
+		done <- err
+	}()
+	err = c.p.engine.CopyToContainer(ctx, c.id, p, r, container.CopyToContainerOptions{})
+	r.CloseWithError(errors.New("the engine stopped reading"))
+	if bad := <-done; bad != nil && (err == nil || errors.Is(bad, errEntry)) {
+		return fmt.Errorf("copy to %s: %w", p, bad)
+	}
+	if err != nil {
+		return fmt.Errorf("copy to %s: %w", p, c.check(err))
+	}
+	return nil
+}
+
+// errEntry is a tar entry that may not be unpacked.
+var errEntry = errors.New("refused")
+
+// rewrite copies a tar stream, refusing entries that would leave the folder
+// they are unpacked into, and gives each entry the owner.
+func rewrite(w io.Writer, r io.Reader, uid, gid int) error {
+	in, out := tar.NewReader(r), tar.NewWriter(w)
+	for {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return out.Close()
+		}
+		if err != nil {
+			return fmt.Errorf("read the tar stream: %w", err)
+		}
+		switch h.Typeflag {
+		case tar.TypeXGlobalHeader:
+			continue // comments, as git archive writes them
+		case tar.TypeReg, tar.TypeDir, tar.TypeSymlink:
+		case tar.TypeLink:
+			if leaves(h.Linkname) {
+				return fmt.Errorf("entry %q: %w: its link %q leaves the folder", h.Name, errEntry, h.Linkname)
+			}
+		default:
+			return fmt.Errorf("entry %q: %w: it is neither file, folder nor link", h.Name, errEntry)
+		}
+		if leaves(h.Name) {
+			return fmt.Errorf("entry %q: %w: it leaves the folder", h.Name, errEntry)
+		}
+		h.Uid, h.Gid, h.Uname, h.Gname = uid, gid, "", ""
+		h.Format = tar.FormatUnknown // let the writer choose what fits
+		if err := out.WriteHeader(h); err != nil {
+			return err
+		}
+		if _, err := io.Copy(out, in); err != nil {
+			return err
+		}
+	}
+}
+
+func leaves(name string) bool {
+	return path.IsAbs(name) || slices.Contains(strings.Split(name, "/"), "..")
+}
+
+func (c *Container) ids() (uid, gid int, err error) {
+	if c.user == "" {
+		return 0, 0, nil
+	}
+	u, g, _ := strings.Cut(c.user, ":")
+	uid, err1 := strconv.Atoi(u)
+	gid, err2 := strconv.Atoi(g)
+	return uid, gid, errors.Join(err1, err2)
+}
+
+// CopyOut packs path as a tar stream whose names begin with path's last element.
+func (c *Container) CopyOut(ctx context.Context, file string) (io.ReadCloser, error) {
+	p := c.abs(file)
+	if err := c.alive(); err != nil {
+		return nil, err
+	}
+	stream, _, err := c.p.engine.CopyFromContainer(ctx, c.id, p)
+	if err != nil {
+		missing := cerrdefs.IsNotFound(err)
+		if err = c.check(err); missing && !errors.Is(err, sandbox.ErrLost) {
+			err = sandbox.ErrNotExist
+		}
+		return nil, fmt.Errorf("copy from %s: %w", p, err)
+	}
+	return stream, nil
+}
+
+func sortByName(list []fs.FileInfo) {
+	slices.SortFunc(list, func(a, b fs.FileInfo) int { return strings.Compare(a.Name(), b.Name()) })
+}

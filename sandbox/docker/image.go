@@ -1,0 +1,170 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/image"
+
+	"rollbench/sandbox"
+)
+
+// HasImage reports whether the engine holds the image.
+func (p *Provider) HasImage(ctx context.Context, name string) (bool, error) {
+	_, err := p.engine.ImageInspect(ctx, name)
+	switch {
+	case err == nil:
+		return true, nil
+	case cerrdefs.IsNotFound(err):
+		return false, nil
+	}
+	return false, p.explain(fmt.Errorf("inspect image %s: %w", name, err))
+}
+
+// ensure makes the spec's image present: it is there, or is built, or pulled.
+func (p *Provider) ensure(ctx context.Context, spec sandbox.Spec) error {
+	if spec.Image == "" {
+		return errors.New("the task names no image: set one, or set sandbox.kind=local")
+	}
+	have, err := p.HasImage(ctx, spec.Image)
+	if err != nil || have {
+		return err
+	}
+	return p.images.do(ctx, p.ctx, spec.Image, spec.Progress, func(ctx context.Context, progress func(string)) error {
+		// Another flight may have landed between the look above and this one.
+		if have, err := p.HasImage(ctx, spec.Image); err != nil || have {
+			return err
+		}
+		if spec.Build != nil {
+			return p.build(ctx, spec.Image, *spec.Build, progress)
+		}
+		return p.pull(ctx, spec.Image, progress)
+	})
+}
+
+// pullIdle ends a pull on which nothing has moved for so long.
+const pullIdle = 10 * time.Minute
+
+func (p *Provider) pull(ctx context.Context, name string, progress func(string)) error {
+	login, err := p.auth.forImage(ctx, name)
+	if err != nil {
+		return noImage(name, err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := time.AfterFunc(pullIdle, func() { cancel(fmt.Errorf("nothing was received for %s", pullIdle)) })
+	defer idle.Stop()
+	stream, err := p.engine.ImagePull(ctx, name, image.PullOptions{RegistryAuth: login})
+	if err != nil {
+		return noImage(name, p.explain(err))
+	}
+	defer stream.Close()
+	progress("pulling " + name)
+	err = readProgress(stream, func(m message) {
+		idle.Reset(pullIdle)
+	}, progress)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if err != nil {
+		return noImage(name, err)
+	}
+	progress("pulled " + name)
+	return nil
+}
+
+func noImage(name string, err error) error {
+	return fmt.Errorf("image %q: not present and cannot be pulled: %w; build it or set sandbox.kind=local", name, err)
+}
+
+// flights makes concurrent requests for one image share the work.
+type flights struct {
+	mu      sync.Mutex
+	running map[string]*flight
+	wg      sync.WaitGroup
+}
+
+// flight is one build or pull. It goes on while anyone waits for it.
+type flight struct {
+	done    chan struct{} // closed once err is set
+	err     error
+	cancel  context.CancelFunc
+	waiting int // guarded by flights.mu
+	next    int // guarded by flights.mu
+
+	mu    sync.Mutex           // guards watch, also while its functions run
+	watch map[int]func(string) // who wants progress
+}
+
+// do runs work once for all who ask for the same key at the same time. Each
+// gets its progress and its error; a caller whose ctx ends leaves, and the work
+// stops with the last one, or when life ends.
+func (f *flights) do(ctx, life context.Context, key string, progress func(string), work func(context.Context, func(string)) error) error {
+	f.mu.Lock()
+	fl := f.running[key]
+	if fl == nil {
+		fl = f.start(life, key, work)
+	}
+	fl.waiting++
+	id := fl.next
+	fl.next++
+	f.mu.Unlock()
+	fl.listen(id, progress)
+	var err error
+	select {
+	case <-fl.done:
+		err = fl.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	fl.listen(id, nil) // from here on progress is not called
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fl.waiting--; fl.waiting == 0 {
+		fl.cancel()
+		if f.running[key] == fl { // whoever comes now starts anew
+			delete(f.running, key)
+		}
+	}
+	return err
+}
+
+func (f *flights) start(life context.Context, key string, work func(context.Context, func(string)) error) *flight {
+	ctx, cancel := context.WithCancel(life)
+	fl := &flight{done: make(chan struct{}), cancel: cancel, watch: map[int]func(string){}}
+	if f.running == nil {
+		f.running = map[string]*flight{}
+	}
+	f.running[key] = fl
+	f.wg.Go(func() {
+		defer close(fl.done)
+		defer cancel()
+		fl.err = work(ctx, fl.tell)
+	})
+	return fl
+}
+
+// listen sets who hears of progress under id; nil takes it out.
+func (fl *flight) listen(id int, progress func(string)) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if progress == nil {
+		delete(fl.watch, id)
+		return
+	}
+	fl.watch[id] = progress
+}
+
+func (fl *flight) tell(line string) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	for _, progress := range fl.watch {
+		progress(line)
+	}
+}
+
+func (f *flights) wait() { f.wg.Wait() }

@@ -1,0 +1,78 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/client"
+
+	"rollbench/sandbox"
+)
+
+// askLimit bounds the question whether a container still runs.
+const askLimit = 10 * time.Second
+
+// lose marks the sandbox as gone. The first reason stays.
+func (c *Container) lose(why string) {
+	c.once.Do(func() {
+		c.gone = fmt.Errorf("container %.12s: %w: %s", c.id, sandbox.ErrLost, why)
+		close(c.lost)
+	})
+}
+
+// alive is nil, or the error that every call answers once the sandbox is gone.
+func (c *Container) alive() error {
+	select {
+	case <-c.lost:
+		return c.gone
+	default:
+		return nil
+	}
+}
+
+// check looks, after a call failed, whether the reason is that the container
+// is gone; if not, err is the call's own.
+func (c *Container) check(err error) error {
+	if err == nil || errors.Is(err, sandbox.ErrLost) {
+		return err
+	}
+	if gone := c.alive(); gone != nil {
+		return gone
+	}
+	if why := c.cause(); why != "" {
+		c.lose(why)
+		return c.gone
+	}
+	return err
+}
+
+// cause says why the container does not run, or "" when it does.
+func (c *Container) cause() string {
+	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+	defer cancel()
+	info, err := c.p.engine.ContainerInspect(ctx, c.id)
+	switch {
+	case cerrdefs.IsNotFound(err):
+		return "it was removed"
+	case err != nil:
+		return fmt.Sprintf("the engine does not answer: %v", err)
+	case info.State == nil || info.State.Running && !info.State.Paused:
+		return ""
+	case info.State.Paused:
+		return "" // it goes on when it is unpaused
+	case info.State.OOMKilled:
+		return fmt.Sprintf("it was killed, out of memory (exit code %d)", info.State.ExitCode)
+	}
+	return fmt.Sprintf("it ended with exit code %d", info.State.ExitCode)
+}
+
+// explain adds the fix to an error that says that no engine is there.
+func (p *Provider) explain(err error) error {
+	if client.IsErrConnectionFailed(err) {
+		return fmt.Errorf("%w; start the engine, name another in DOCKER_HOST, or set sandbox.kind=local", err)
+	}
+	return err
+}
