@@ -46,7 +46,7 @@ func openStore(ctx context.Context, dir string, lock *os.File) (_ *Store, err er
 		}
 	}()
 	path := filepath.Join(dir, dbName)
-	if s.db, err = openDB(path, 4, "query_only(1)"); err != nil {
+	if s.db, err = openDB(path, shared, 4, "query_only(1)"); err != nil {
 		return nil, err
 	}
 	if err = checkVersion(ctx, s.db); err != nil {
