@@ -24,7 +24,7 @@ func (tx *transaction) run(group []*request) (accepted []*request, err error) {
 	for i, r := range group {
 		refusal, err := tx.store(r)
 		if err != nil {
-			return append(accepted, group[i:]...), tx.rollback(err)
+			return append(accepted, group[i:]...), tx.rollback(err) // those not reached share its fate
 		}
 		if refusal != nil {
 			r.done <- refusal
@@ -50,11 +50,7 @@ func (tx *transaction) run(group []*request) (accepted []*request, err error) {
 // turns of it. SQLite has often undone it itself by then, which is no error.
 func (tx *transaction) rollback(cause error) error {
 	clear(tx.conn.chains)
-	var inTransaction bool
-	if _, err := tx.conn.exec("ROLLBACK"); err != nil {
-		inTransaction = tx.open()
-	}
-	if inTransaction {
+	if _, err := tx.conn.exec("ROLLBACK"); err != nil && tx.open() {
 		return fmt.Errorf("%w (and the transaction cannot be undone)", cause)
 	}
 	return cause

@@ -108,7 +108,8 @@ type request struct {
 }
 
 // Commit stores the write and returns when it is durable and visible. The
-// events of w get their Seq. An error means that nothing of w was stored; a ctx
+// events of w get their Seq. Readers are woken, but find what is new by Seq: a
+// turn should come with an event. An error means that nothing of w was stored; a ctx
 // that ends while w waits for its turn gives ctx's error.
 func (s *Store) Commit(ctx context.Context, w Write) error {
 	r := &request{ctx: ctx, write: w}
