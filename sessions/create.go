@@ -95,7 +95,7 @@ func fillRun(ctx context.Context, dir string, run Run) (*os.File, error) {
 }
 
 func fillDB(ctx context.Context, path string, run Run) error {
-	db, err := openDB(path, 1, "journal_mode(WAL)")
+	db, err := openDB(path, shared, 1, "journal_mode(WAL)")
 	if err != nil {
 		return err
 	}

@@ -39,39 +39,52 @@ func OpenReader(ctx context.Context, home, id string) (Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open run %s: %w", filepath.Base(dir), err)
 	}
-	conn, err := db.Conn(ctx)
+	conn, version, err := watch(ctx, db)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open run %s: %w", run.ID, explain(err)), db.Close())
 	}
 	r := &reader{view: view{db: db, run: run}, seq: -1}
 	polling, stop := context.WithCancel(context.WithoutCancel(ctx))
 	r.stop = stop
-	r.poller.Go(func() { r.poll(polling, conn) })
+	r.poller.Go(func() { r.poll(polling, conn, version) })
 	return r, nil
 }
 
-// poll wakes subscribers when data_version moves. That number is kept by each
-// connection for itself, so one connection is set aside for it.
-func (r *reader) poll(ctx context.Context, conn *sql.Conn) {
+// watch sets a connection aside and reads its data_version, a number that each
+// connection keeps for itself. It is read before the reader is handed out, so
+// no commit after that goes unnoticed.
+func watch(ctx context.Context, db *sql.DB) (*sql.Conn, int64, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	version, err := dataVersion(ctx, conn)
+	if err != nil {
+		return nil, 0, errors.Join(err, conn.Close())
+	}
+	return conn, version, nil
+}
+
+func dataVersion(ctx context.Context, conn *sql.Conn) (version int64, err error) {
+	err = conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
+	return version, err
+}
+
+// poll wakes subscribers when data_version moves.
+func (r *reader) poll(ctx context.Context, conn *sql.Conn, last int64) {
 	defer conn.Close()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	var last int64
 	for {
-		var version int64
-		err := conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
-		if err == nil && version != last {
-			if last != 0 {
-				r.notify()
-			}
-			last = version
-		} else if err != nil && ctx.Err() == nil {
-			r.notify() // whoever wakes meets the error in its own read
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		version, err := dataVersion(ctx, conn)
+		if ctx.Err() == nil && (err != nil || version != last) {
+			r.notify() // on error, whoever wakes meets it in its own read
+			last = version
 		}
 	}
 }

@@ -39,15 +39,22 @@ CREATE TABLE evallog (tr INTEGER NOT NULL, attempt INTEGER NOT NULL, data BLOB N
 CREATE INDEX trajectory_seq ON trajectory (seq);
 `
 
+// How a file is opened. frozen takes no locks and needs no files beside it: for
+// a folder nobody can write to, where a plain open fails for want of them.
+const (
+	shared = "mode=rw"
+	frozen = "mode=ro&immutable=1"
+)
+
 // openDB opens the file with the given number of connections at most. A
 // process killed at any instant loses nothing committed (WAL, synchronous
 // NORMAL); only a power cut can take the last moments.
-func openDB(path string, conns int, pragmas ...string) (*sql.DB, error) {
-	q := url.Values{"mode": {"rw"}}
+func openDB(path, how string, conns int, pragmas ...string) (*sql.DB, error) {
+	q := url.Values{}
 	for _, p := range append([]string{"busy_timeout(5000)", "synchronous(NORMAL)"}, pragmas...) {
 		q.Add("_pragma", p)
 	}
-	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: how + "&" + q.Encode()}
 	db, err := sql.Open("sqlite", u.String())
 	if err != nil {
 		return nil, err

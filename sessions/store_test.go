@@ -170,7 +170,7 @@ func TestRefusedWritesLeaveNothing(t *testing.T) {
 // here, not at all; the one before it goes on.
 func TestCommitWhoseContextEnds(t *testing.T) {
 	s := newStore(t, t.TempDir(), "r-1", keyA0)
-	other, err := openDB(filepath.Join(s.dir, dbName), 1)
+	other, err := openDB(filepath.Join(s.dir, dbName), shared, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,6 +285,27 @@ func TestDatabaseErrorPoisonsNothing(t *testing.T) {
 	commit(t, s, big)
 	if rows, seq, err := s.Trajectories(t.Context()); err != nil || seq != 2 || rows[0].State != Running {
 		t.Errorf("once there is space: seq %d, %+v, %v", seq, rows[0], err)
+	}
+}
+
+// A finished run in a folder without write access is read without locks.
+func TestFrozen(t *testing.T) {
+	s := newStore(t, t.TempDir(), "r-1", keyA0)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, run, err := openAs(t.Context(), filepath.Join(s.dir, dbName), frozen, 1)
+	if err != nil || run.ID != "r-1" {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	if rows, err := loadRows(t.Context(), db, -1); err != nil || len(rows) != 1 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(s.dir); err != nil || len(entries) != 2 {
+		t.Errorf("reading left %v, %v", entries, err)
 	}
 }
 

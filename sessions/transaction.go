@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 )
@@ -25,7 +24,7 @@ func (tx *transaction) run(group []*request) (accepted []*request, err error) {
 	for i, r := range group {
 		refusal, err := tx.store(r)
 		if err != nil {
-			return append(accepted, group[i:]...), tx.rollback(err)
+			return append(accepted, group[i:]...), tx.rollback(err) // those not reached share its fate
 		}
 		if refusal != nil {
 			r.done <- refusal
@@ -51,11 +50,7 @@ func (tx *transaction) run(group []*request) (accepted []*request, err error) {
 // turns of it. SQLite has often undone it itself by then, which is no error.
 func (tx *transaction) rollback(cause error) error {
 	clear(tx.conn.chains)
-	var inTransaction bool
-	if _, err := tx.conn.exec("ROLLBACK"); err != nil {
-		inTransaction = tx.open()
-	}
-	if inTransaction {
+	if _, err := tx.conn.exec("ROLLBACK"); err != nil && tx.open() {
 		return fmt.Errorf("%w (and the transaction cannot be undone)", cause)
 	}
 	return cause
@@ -184,89 +179,4 @@ func (tx *transaction) storeArtifacts(w *Write) error {
 		}
 	}
 	return nil
-}
-
-// storeTurn inserts a turn, or replaces what may change of one that is there
-// (its observations, its being complete or superseded). Token ids are facts of
-// the endpoint and never change.
-func (tx *transaction) storeTurn(r *request) (refusal, err error) {
-	t := r.write.Turn
-	tr, ok := tx.conn.byKey[t.Key]
-	if !ok {
-		return notMember(t.Key, tx.conn.run), nil
-	}
-	open, err := tx.conn.chainOf(tr, t.Attempt)
-	if err != nil {
-		return nil, err
-	}
-	at := place{t.Index, t.Version}
-	fresh := open.last.before(at)
-	if !fresh {
-		if refusal, err := tx.sameTokens(tr, r, open, at); refusal != nil || err != nil {
-			return refusal, err
-		}
-	}
-	if old := r.write.Supersede; old != 0 {
-		done, err := tx.conn.exec("UPDATE turn SET superseded = 1 WHERE tr = ? AND attempt = ? AND idx = ? AND version = ?", tr, t.Attempt, t.Index, old)
-		if err != nil {
-			return nil, err
-		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return fmt.Errorf("turn %d of %s has no version %d to supersede", t.Index, t.Key, old), err
-		}
-	}
-	done, err := tx.conn.exec(`INSERT INTO turn (tr, attempt, idx, version, superseded, body, texts) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET superseded = max(superseded, excluded.superseded), body = excluded.body, texts = excluded.texts`,
-		tr, t.Attempt, t.Index, t.Version, t.Superseded, string(r.turn.body), r.turn.texts)
-	if err != nil || !fresh {
-		return nil, err
-	}
-	row, err := done.LastInsertId()
-	if err != nil {
-		return nil, err
-	}
-	prompt := encodePrompt(open.seq, t.PromptIDs)
-	if _, err := tx.conn.exec("INSERT INTO tokens VALUES (?, ?, ?, ?)", row, prompt, r.turn.output, r.turn.logprobs); err != nil {
-		return nil, err
-	}
-	open.last = tail{at, len(t.PromptIDs)}
-	if t.PromptIDs == nil {
-		open.last.prompt = -1
-	}
-	_, err = open.next(prompt, t.OutputIDs)
-	return nil, err
-}
-
-// sameTokens refuses a stored turn's second commit if its token arrays differ
-// from the first. One without any keeps those that are stored.
-func (tx *transaction) sameTokens(tr int, r *request, open *openChain, at place) (refusal, err error) {
-	t := r.write.Turn
-	var count, same int
-	err = tx.conn.conn.QueryRowContext(context.Background(), `SELECT count(*), coalesce(sum(output IS ? AND logprobs IS ?), 0)
-		FROM turn LEFT JOIN tokens USING (turn) WHERE tr = ? AND attempt = ? AND idx = ? AND version = ?`,
-		r.turn.output, r.turn.logprobs, tr, t.Attempt, at.index, at.version).Scan(&count, &same)
-	switch {
-	case err != nil:
-		return nil, err
-	case count == 0:
-		return fmt.Errorf("turn %d.%d of %s comes after turn %d.%d; turns are stored in order", at.index, at.version, t.Key, open.last.index, open.last.version), nil
-	case t.PromptIDs == nil && t.OutputIDs == nil && t.Logprobs == nil:
-		return nil, nil
-	}
-	seq, last := open.seq, open.last
-	if last.place != at {
-		c, l, err := loadChain(context.Background(), tx.conn.conn, tr, t.Attempt, place{at.index, at.version + 1})
-		if err != nil {
-			return nil, err
-		}
-		seq, last = c.seq, l
-	}
-	if same == 1 && (t.PromptIDs == nil) == (last.prompt < 0) && len(t.PromptIDs) == max(last.prompt, 0) && commonPrefix(seq, t.PromptIDs) == len(t.PromptIDs) {
-		return nil, nil
-	}
-	return errTokens(t), nil
-}
-
-func errTokens(t *Turn) error {
-	return fmt.Errorf("turn %d.%d of %s is stored with other token ids or logprobs; they cannot change", t.Index, t.Version, t.Key)
 }

@@ -28,7 +28,7 @@ type openChain struct {
 func openWriteConn(ctx context.Context, path, run string) (*writeConn, error) {
 	c := &writeConn{run: run, stmts: map[string]*sql.Stmt{}, byKey: map[Key]int{}, chains: map[int]*openChain{}}
 	var err error
-	if c.db, err = openDB(path, 1, "journal_mode(WAL)"); err != nil {
+	if c.db, err = openDB(path, shared, 1, "journal_mode(WAL)"); err != nil {
 		return nil, err
 	}
 	if c.conn, err = c.db.Conn(ctx); err != nil {

@@ -46,7 +46,7 @@ func openStore(ctx context.Context, dir string, lock *os.File) (_ *Store, err er
 		}
 	}()
 	path := filepath.Join(dir, dbName)
-	if s.db, err = openDB(path, 4, "query_only(1)"); err != nil {
+	if s.db, err = openDB(path, shared, 4, "query_only(1)"); err != nil {
 		return nil, err
 	}
 	if err = checkVersion(ctx, s.db); err != nil {
@@ -108,7 +108,8 @@ type request struct {
 }
 
 // Commit stores the write and returns when it is durable and visible. The
-// events of w get their Seq. An error means that nothing of w was stored; a ctx
+// events of w get their Seq. Readers are woken, but find what is new by Seq: a
+// turn should come with an event. An error means that nothing of w was stored; a ctx
 // that ends while w waits for its turn gives ctx's error.
 func (s *Store) Commit(ctx context.Context, w Write) error {
 	r := &request{ctx: ctx, write: w}

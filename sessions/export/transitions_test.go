@@ -3,6 +3,8 @@ package export
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -241,5 +243,70 @@ func TestLatestAttempt(t *testing.T) {
 	rows, lines, sum := r.export(Options{IncludeIntervened: true})
 	if len(rows) != 1 || rows[0]["attempt"] != 2.0 || !strings.Contains(lines[0], `[{"verb":"reject","turn":1,"at":"after-reply"}]`) || sum.Empty != 1 {
 		t.Errorf("got %v, %+v", lines, sum)
+	}
+}
+
+// Prompts rebuilt from delta rows, as docs/exports.md says, are the whole ones.
+func TestDeltaRebuildsPrompts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 2))
+	r := record(t, d0, d1)
+	for _, key := range []sessions.Key{d0, d1} {
+		var seq []int32
+		for i := range 40 {
+			turn := sessions.Turn{Key: key, Index: i + 1}
+			if rng.IntN(6) > 0 {
+				keep := len(seq) - rng.IntN(3)*rng.IntN(len(seq)+1)/3
+				turn.PromptIDs = append(append([]int32{}, seq[:keep]...), rng.Int32N(9), rng.Int32N(9))
+			}
+			if rng.IntN(6) > 0 {
+				turn.OutputIDs = []int32{rng.Int32N(9), rng.Int32N(9)}[:rng.IntN(3)]
+			}
+			if turn.PromptIDs != nil {
+				seq = append(append([]int32{}, turn.PromptIDs...), turn.OutputIDs...)
+			}
+			r.turn(turn, 0)
+		}
+		r.end(key, sessions.Done, sessions.FinishTool, one(1))
+	}
+	whole, _, _ := r.export(Options{})
+	delta, _, _ := r.export(Options{Prompt: "delta"})
+	sequence := map[any][]any{}
+	for i, row := range delta {
+		if row["prompt_token_ids"] == nil {
+			if whole[i]["prompt_token_ids"] != nil || row["prompt_prefix_length"] != nil {
+				t.Errorf("row %d lost its prompt", i)
+			}
+			continue
+		}
+		id := row["trajectory_id"]
+		kept := sequence[id][:int(row["prompt_prefix_length"].(float64))]
+		prompt := append(append([]any{}, kept...), row["prompt_token_ids"].([]any)...)
+		if !reflect.DeepEqual(prompt, whole[i]["prompt_token_ids"]) {
+			t.Fatalf("row %d: rebuilt %v, whole %v", i, prompt, whole[i]["prompt_token_ids"])
+		}
+		output, _ := row["output_token_ids"].([]any)
+		sequence[id] = append(prompt, output...)
+	}
+}
+
+// Numbers come back bit for bit; one that JSON cannot hold makes the logprobs
+// absent. A trajectory without a finish reason does not train.
+func TestNumbers(t *testing.T) {
+	r := record(t, d0)
+	values := []float64{-1e-300, -0.1, -1e21, -5e-324, -1.0 / 3, 0, -123456789.125}
+	r.turn(sessions.Turn{Key: d0, Index: 1, OutputIDs: make([]int32, len(values)), Logprobs: values}, 0)
+	r.turn(sessions.Turn{Key: d0, Index: 2, OutputIDs: []int32{1}, Logprobs: []float64{math.Inf(-1)}}, 0)
+	r.events(d0, sessions.Rewarded{Reward: one(0.1)}, sessions.StateChange{State: sessions.Done})
+	rows, _, sum := r.export(Options{})
+	for i, v := range rows[0]["logprobs"].([]any) {
+		if v != values[i] {
+			t.Errorf("%v became %v", values[i], v)
+		}
+	}
+	if rows[1]["logprobs"] != nil || sum.NoLogprobs != 1 || rows[0]["reward"] != 0.1 {
+		t.Errorf("rows %v, %+v", rows, sum)
+	}
+	if rows[0]["mask_reason"] != NoFinishReason || sum.TrainTokens != 0 || sum.Masks[NoFinishReason] != 1 {
+		t.Errorf("rows %v, %+v", rows, sum)
 	}
 }
