@@ -126,14 +126,14 @@ func testShellLimits(t *testing.T, sb sandbox.Sandbox) {
 		}
 	}
 	t.Run("hard", func(t *testing.T) {
-		r := run(t, sh, sandbox.Command{Script: stubborn, Timeout: 2 * time.Second})
+		r := run(t, sh, sandbox.Command{Script: stubborn(), Timeout: 2 * time.Second})
 		if r.End != sandbox.TimedOut || r.ExitCode != -1 || string(r.Output) != "up\n" {
 			t.Errorf("%+v", r)
 		}
 		usable(t)
 	})
 	t.Run("idle", func(t *testing.T) {
-		if r := run(t, sh, sandbox.Command{Script: stubborn, Idle: time.Second}); r.End != sandbox.IdledOut {
+		if r := run(t, sh, sandbox.Command{Script: stubborn(), Idle: time.Second}); r.End != sandbox.IdledOut {
 			t.Errorf("%+v", r)
 		}
 		usable(t)
@@ -146,7 +146,7 @@ func testShellLimits(t *testing.T, sb sandbox.Sandbox) {
 	})
 	t.Run("cancel", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		r, err := sh.Run(ctx, sandbox.Command{Script: stubborn, Timeout: limit, OnOutput: func([]byte) { cancel() }})
+		r, err := sh.Run(ctx, sandbox.Command{Script: stubborn(), Timeout: limit, OnOutput: func([]byte) { cancel() }})
 		if err != nil || r.End != sandbox.Cancelled {
 			t.Errorf("%+v, %v", r, err)
 		}

@@ -8,6 +8,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -178,20 +180,27 @@ func testBigOutput(t *testing.T, sb sandbox.Sandbox) {
 }
 
 // stubborn ignores SIGTERM in a tree that has left its session twice and whose
-// parents are gone; with scrub, it carries no environment either.
-const stubborn = `trap '' TERM
-setsid sh -c 'trap "" TERM; (setsid sh -c "trap \"\" TERM; while :; do sleep 7431; done" &) ; exit' &
-env -i PATH="$PATH" setsid sh -c '(while :; do sleep 7432; done) &'
-(while :; do sleep 7433; done) &
+// parents are gone; a part of it carries no environment either. All of it has
+// the number of naps on its command line.
+func stubborn() string {
+	return strings.ReplaceAll(`trap '' TERM
+setsid sh -c 'trap "" TERM; (setsid sh -c "trap \"\" TERM; while :; do sleep N1; done" &) ; exit' &
+env -i PATH="$PATH" setsid sh -c '(while :; do sleep N2; done) &'
+(while :; do sleep N3; done) &
 echo up
-while :; do sleep 7434; done`
+while :; do sleep N4; done`, "N", naps())
+}
 
-// count says how many processes of stubborn live; the pattern cannot match
-// itself.
+// naps is a number that no other test process uses at the same time: without a
+// pid namespace they are all in one list.
+func naps() string { return "7" + strconv.Itoa(os.Getpid()) }
+
+// count says how many processes of stubborn live; the pattern does not match
+// the script that holds it.
 func count(t *testing.T, sb sandbox.Sandbox) string {
 	t.Helper()
 	return strings.TrimSpace(says(t, sb, `n=0; for f in /proc/[0-9]*/cmdline; do
-c=$(tr '\0' ' ' <$f 2>/dev/null); case $c in *sle[e]p\ 743*|*-c\ tra[p]*) n=$((n+1)); esac; done; echo $n`))
+c=$({ tr '\0' ' ' <$f; } 2>/dev/null); case $c in *sle[e]p\ `+naps()+`*) n=$((n+1)); esac; done; echo $n`))
 }
 
 func testLimits(t *testing.T, sb sandbox.Sandbox) {
@@ -202,7 +211,7 @@ func testLimits(t *testing.T, sb sandbox.Sandbox) {
 		}
 	}
 	t.Run("hard", func(t *testing.T) {
-		r := exec(t, sb, sandbox.Command{Script: stubborn, Timeout: 2 * time.Second})
+		r := exec(t, sb, sandbox.Command{Script: stubborn(), Timeout: 2 * time.Second})
 		if r.End != sandbox.TimedOut || r.ExitCode != -1 || string(r.Output) != "up\n" {
 			t.Errorf("%+v", r)
 		}
@@ -211,7 +220,7 @@ func testLimits(t *testing.T, sb sandbox.Sandbox) {
 		}
 	})
 	t.Run("idle", func(t *testing.T) {
-		r := exec(t, sb, sandbox.Command{Script: stubborn, Idle: time.Second})
+		r := exec(t, sb, sandbox.Command{Script: stubborn(), Idle: time.Second})
 		if r.End != sandbox.IdledOut || r.ExitCode != -1 || string(r.Output) != "up\n" {
 			t.Errorf("%+v", r)
 		}
@@ -228,7 +237,7 @@ func testLimits(t *testing.T, sb sandbox.Sandbox) {
 	t.Run("cancel", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-started; cancel() }()
-		r, err := sb.Exec(ctx, sandbox.Command{Script: stubborn, Timeout: limit, OnOutput: up})
+		r, err := sb.Exec(ctx, sandbox.Command{Script: stubborn(), Timeout: limit, OnOutput: up})
 		if err != nil || r.End != sandbox.Cancelled || r.ExitCode != -1 {
 			t.Errorf("%+v, %v", r, err)
 		}
