@@ -384,6 +384,7 @@ func TestRefusals(t *testing.T) {
 		{"/v1/chat/completions", map[string]any{"messages": message, "top_p": 0}, 400, "top_p is 0"},
 		{"/v1/chat/completions", map[string]any{"messages": message, "temperature": -1}, 400, "temperature is -1"},
 		{"/v1/chat/completions", map[string]any{"messages": message, "repetition_penalty": 1.1}, 400, "no penalties"},
+		{"/v1/chat/completions", map[string]any{"messages": message, "response_format": map[string]any{"type": "json_object"}}, 400, "text only"},
 		{"/v1/chat/completions", map[string]any{"messages": message, "max_tokens": 0}, 400, "at least 1"},
 		{"/v1/chat/completions", map[string]any{"messages": message, "max_tokens": 2999}, 400, "maximum context length is 3000 tokens"},
 		{"/v1/chat/completions", map[string]any{"messages": message, "tool_choice": "required"}, 400, "tool_choice"},
