@@ -9,11 +9,11 @@ import (
 // builder puts a Reply together from a whole answer or from a stream's chunks.
 type builder struct {
 	start   time.Time
-	deliver func(string) // nil when not streamed
-	first   time.Duration
+	deliver func(string)  // nil when not streamed
+	first   time.Duration // from start to the first token, 0 before it
 
 	model     string
-	prompt    tokenIDs
+	prompt    tokenIDs // nil while none was reported, like output and logs
 	output    tokenIDs
 	logs      []float64
 	sawLogs   bool // a list of logprobs came, perhaps an empty one
@@ -27,6 +27,7 @@ type builder struct {
 	usage     *usage
 }
 
+// callBuilder collects a call whose arguments come in pieces, told apart by index.
 type callBuilder struct {
 	index     int
 	id, name  string
@@ -50,6 +51,7 @@ func (b *builder) add(a *answer) {
 	}
 }
 
+// addChoice appends what a choice or a chunk of it holds.
 func (b *builder) addChoice(c *choice) {
 	if c.PromptTokenIDs != nil {
 		b.prompt = c.PromptTokenIDs
@@ -127,6 +129,7 @@ func (b *builder) call(index int) *callBuilder {
 	return c
 }
 
+// write text to its place and to the live view.
 func (b *builder) write(to *strings.Builder, text string) {
 	if text != "" {
 		to.WriteString(text)

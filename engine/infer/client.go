@@ -34,7 +34,7 @@ type Options struct {
 	// RequestLimit bounds one Chat call with all its retries [10 min].
 	RequestLimit time.Duration
 	// IdleLimit bounds the silence between two pieces of a stream, from the
-	// first piece on: a queued request may be silent until RequestLimit [60 s].
+	// first token on: a queued request may be silent until RequestLimit [60 s].
 	IdleLimit time.Duration
 	Retries   int            // further attempts after a failed one; negative for none [3]
 	HTTP      *http.Client   // [own, without a global timeout]

@@ -56,6 +56,10 @@ const goodAnswer = `{"choices":[{"message":{"content":"ok"},"finish_reason":"sto
 func pieces(r *http.Request, every time.Duration, count int) *http.Response {
 	in, out := io.Pipe()
 	go func() {
+		// Some servers greet with the role while the request is still queued.
+		if _, err := io.WriteString(out, "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n"); err != nil {
+			return
+		}
 		for range count {
 			select {
 			case <-time.After(every):

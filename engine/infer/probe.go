@@ -42,6 +42,11 @@ func (c *Client) Probe(ctx context.Context) (Capabilities, error) {
 	if err != nil {
 		return caps, err
 	}
+	// vLLM lists its models even when its engine has died.
+	var sick *Error
+	if err := c.Health(ctx); errors.As(err, &sick) && sick.Status >= 500 {
+		return caps, err
+	}
 	c.probeServer(ctx, &caps, owner)
 	server := caps.Server
 	c.server.Store(&server)

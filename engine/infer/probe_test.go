@@ -100,6 +100,21 @@ func TestProbeRefusals(t *testing.T) {
 	}
 }
 
+func TestProbeOfDeadEngine(t *testing.T) {
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/health" {
+			w.WriteHeader(503)
+			return
+		}
+		site{"/v1/models": `{"data":[{"id":"demo-8b"}]}`}.ServeHTTP(w, r)
+	})
+	_, err := client.Probe(context.Background())
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != Unavailable || e.Status != 503 {
+		t.Errorf("got %v", err)
+	}
+}
+
 // The only model is taken, and used from then on.
 func TestOnlyModel(t *testing.T) {
 	client := serve(t, site{"/v1/models": `{"data":[{"id":"one"}]}`, "/v1/chat/completions": goodAnswer}.ServeHTTP)

@@ -79,7 +79,8 @@ func (e *events) line() ([]byte, error) {
 }
 
 // streamed reads a reply piece by piece. The stream is whole only when a
-// finish reason and [DONE] have both come.
+// finish reason and [DONE] have both come. The idle limit counts from the first
+// token on: before it a request may wait in the server's queue.
 func (c *Client) streamed(req *http.Request, build *builder, cancel context.CancelCauseFunc) error {
 	req.Header.Set("Accept", "text/event-stream")
 	res, err := c.http.Do(req)
@@ -102,9 +103,7 @@ func (c *Client) streamed(req *http.Request, build *builder, cancel context.Canc
 		if err != nil {
 			return c.failed(req.Context(), fmt.Errorf("stream broken: %w", err))
 		}
-		if idle == nil {
-			idle = time.AfterFunc(c.opt.IdleLimit, func() { cancel(limitReached{true, c.opt.IdleLimit}) })
-		} else {
+		if idle != nil {
 			idle.Reset(c.opt.IdleLimit)
 		}
 		if string(data) == "[DONE]" {
@@ -121,5 +120,8 @@ func (c *Client) streamed(req *http.Request, build *builder, cancel context.Canc
 			return err
 		}
 		build.add(&a)
+		if idle == nil && build.first > 0 {
+			idle = time.AfterFunc(c.opt.IdleLimit, func() { cancel(limitReached{true, c.opt.IdleLimit}) })
+		}
 	}
 }

@@ -191,10 +191,10 @@ func (a *agent) start(req request, files []*os.File) {
 	done := make(chan error)
 	a.spawn <- func() { done <- a.fork(req, files) }
 	err := <-done
-	a.reply(response{ID: req.ID})
 	if err == nil {
 		return
 	}
+	a.reply(response{ID: req.ID})
 	code := 126
 	if errors.Is(err, os.ErrNotExist) {
 		code = 127
@@ -243,6 +243,8 @@ func (a *agent) fork(req request, files []*os.File) error {
 	}
 	a.children[pid] = req.ID
 	a.forked.Broadcast()
+	// Under the lock: the answer must go out before the reaper tells the exit.
+	a.reply(response{ID: req.ID})
 	return nil
 }
 

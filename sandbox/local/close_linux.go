@@ -230,19 +230,46 @@ func killLeft(line string) error {
 	if now, err := sandbox.StartTime(pid); err != nil || now != start {
 		return nil
 	}
-	var st unix.Stat_t
-	if err := unix.Stat("/proc/"+strconv.Itoa(pid)+"/ns/pid", &st); err != nil {
+	var st, own unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/pid", &own); err != nil {
 		return err
+	}
+	if err := unix.Stat("/proc/"+strconv.Itoa(pid)+"/ns/pid", &st); errors.Is(err, unix.ENOENT) {
+		return nil
+	} else if err != nil {
+		return os.NewSyscallError("stat", err)
+	}
+	// An init without a pid namespace is given time to kill what it started.
+	grace := 100 * time.Millisecond
+	if st.Ino == own.Ino {
+		grace = killLimit + time.Second
+	}
+	if ended, err := waitPidfd(fd, grace); err != nil {
+		return err
+	} else if ended && st.Ino == own.Ino {
+		return nil
 	}
 	if err := unix.PidfdSendSignal(fd, syscall.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 		return os.NewSyscallError("pidfd_send_signal", err)
 	}
-	var own unix.Stat_t
-	if err := unix.Stat("/proc/self/ns/pid", &own); err != nil {
-		return err
-	}
 	if st.Ino == own.Ino {
-		return nil // an uncontained one
+		return nil
 	}
 	return namespaceGone(st.Ino)
+}
+
+// waitPidfd says whether a process has ended within d.
+func waitPidfd(fd int, d time.Duration) (bool, error) {
+	end := time.Now().Add(d)
+	for {
+		left := max(time.Until(end), 0)
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left/time.Millisecond))
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return false, os.NewSyscallError("poll", err)
+		}
+		return n > 0, nil
+	}
 }

@@ -16,10 +16,9 @@ const maxDepth = 100
 // remover deletes a tree below home with descriptors only: no path is resolved
 // twice, no link followed, no mount entered.
 type remover struct {
-	home  int    // descriptor of the home folder
+	top   int    // descriptor of the sandbox's folder, to which subtrees are moved
 	mount uint64 // id of the mount that home is on
-	moved []string
-	id    string
+	moved int
 }
 
 // removeTree removes the folder name of home; a missing one is fine.
@@ -33,15 +32,24 @@ func removeTree(home, name string) error {
 	if err != nil {
 		return err
 	}
-	r := &remover{home: fd, mount: mount, id: name}
-	for todo := []string{name}; len(todo) > 0; {
-		if err := r.remove(fd, todo[0], 0); err != nil {
-			return err
-		}
-		todo = append(todo[1:], r.moved...)
-		r.moved = nil
+	r := &remover{mount: mount}
+	r.top, err = unix.Openat(fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
 	}
-	return nil
+	if err != nil {
+		return &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer unix.Close(r.top)
+	for {
+		before := r.moved
+		err := r.remove(fd, name, 0)
+		// Each pass ends 100 levels deeper than the one before.
+		if errors.Is(err, unix.ENOTEMPTY) && r.moved > before {
+			continue
+		}
+		return err
+	}
 }
 
 func mountID(fd int) (uint64, error) {
@@ -61,11 +69,11 @@ func (r *remover) remove(dir int, name string, depth int) error {
 		return &os.PathError{Op: "remove", Path: name, Err: err}
 	}
 	if depth == maxDepth {
-		up := r.id + ".deep" + strconv.Itoa(len(r.moved)) + "." + strconv.Itoa(dir)
-		if err := unix.Renameat(dir, name, r.home, up); err != nil {
+		r.moved++
+		up := "deep-" + strconv.Itoa(r.moved)
+		if err := unix.Renameat(dir, name, r.top, up); err != nil {
 			return &os.PathError{Op: "move", Path: name, Err: err}
 		}
-		r.moved = append(r.moved, up)
 		return nil
 	}
 	if err := r.empty(dir, name, depth); err != nil {

@@ -33,6 +33,7 @@ func quoted(text string) []byte {
 	return data
 }
 
+// appendIDs as a JSON list.
 func appendIDs(out []byte, ids []int32) []byte {
 	out = append(out, '[')
 	for i, id := range ids {
@@ -94,6 +95,7 @@ func (j job) tokens(out []byte, o sampled, from, to int) []byte {
 	return out
 }
 
+// chatLogprobs has one object a token.
 func (j job) chatLogprobs(out []byte, o sampled, from, to int) []byte {
 	heads := &tokenHeads
 	if j.AsTokenIDs {
@@ -110,6 +112,7 @@ func (j job) chatLogprobs(out []byte, o sampled, from, to int) []byte {
 	return append(out, `]}`...)
 }
 
+// textLogprobs has parallel lists; offsets count bytes of the reply's text.
 func (j job) textLogprobs(out []byte, o sampled, from, to int) []byte {
 	offset := 0
 	for _, id := range o.ids[:from] {
@@ -261,6 +264,7 @@ func (o sampled) delta(from, to int) []byte {
 	return data
 }
 
+// usageChunk has no choices, as clients expect of the one with the usage.
 func (s *Server) usageChunk(j job, o sampled) []byte {
 	out := s.envelope([]byte("data: "), j, o, j.object(true))
 	return append(j.usage(append(out, "],"...), o), "}\n\n"...)

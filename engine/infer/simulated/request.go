@@ -34,7 +34,10 @@ type settings struct {
 	LogitBias         map[string]any `json:"logit_bias"`
 	StopTokenIDs      []int32        `json:"stop_token_ids"`
 	MinTokens         int            `json:"min_tokens"`
-	IgnoreEOS         bool           `json:"ignore_eos"`
+	ResponseFormat    *struct {
+		Type string `json:"type"`
+	} `json:"response_format"`
+	IgnoreEOS bool `json:"ignore_eos"`
 }
 
 // stopList is one string or a list of them.
@@ -67,6 +70,8 @@ func (s *settings) check() error {
 		return badRequest("the simulated endpoint supports no penalties and no logit bias")
 	case len(s.StopTokenIDs) > 0, s.MinTokens > 0, s.IgnoreEOS:
 		return badRequest("the simulated endpoint supports no stop_token_ids, min_tokens and ignore_eos")
+	case s.ResponseFormat != nil && s.ResponseFormat.Type != "text":
+		return badRequest("response_format %s: the simulated endpoint knows text only", s.ResponseFormat.Type)
 	case s.Temperature != nil && *s.Temperature < 0:
 		return badRequest("temperature is %v; it must not be negative", *s.Temperature)
 	case s.TopP != nil && (*s.TopP <= 0 || *s.TopP > 1):

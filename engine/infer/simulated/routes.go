@@ -27,7 +27,27 @@ func (s *Server) routes() http.Handler {
 		answer(w, http.StatusOK, map[string]string{"version": version})
 	})
 	mux.HandleFunc("GET /metrics", s.metrics)
-	return mux
+	return s.guarded(mux)
+}
+
+// guarded lets Close wait for every handler, and answers a panic instead of
+// printing it: standard error belongs to a screen.
+func (s *Server) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.load.begin() {
+			panic(http.ErrAbortHandler) // closing: the connection ends without an answer
+		}
+		defer s.load.handlers.Done()
+		defer func() {
+			if p := recover(); p == http.ErrAbortHandler {
+				panic(p) // the server ends the connection quietly
+			} else if p != nil {
+				answer(w, http.StatusInternalServerError, map[string]any{"error": map[string]any{
+					"message": fmt.Sprintf("simulated endpoint broke: %v", p), "type": "InternalServerError", "param": nil, "code": 500}})
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
 }
 
 // refusal is an error answer in vLLM's shape.
@@ -44,13 +64,9 @@ func badRequest(format string, args ...any) error {
 	return &refusal{status: http.StatusBadRequest, kind: "BadRequestError", message: fmt.Sprintf(format, args...)}
 }
 
-// counted plays faults, waits for the handler on Close and answers its errors.
+// counted plays faults and answers a handler's errors.
 func (s *Server) counted(handle func(http.ResponseWriter, *http.Request, Fault) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !s.load.begin() {
-			panic(http.ErrAbortHandler) // closing: the connection ends without an answer
-		}
-		defer s.load.handlers.Done()
 		fault := s.nextFault(r.URL.Path)
 		if fault.before(w, r) {
 			return

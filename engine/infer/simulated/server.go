@@ -13,8 +13,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,12 +90,14 @@ func Start(opt Options) (*Server, error) {
 			return nil, fmt.Errorf("simulated endpoint cannot listen on %s: %w; choose another address", opt.Address, err)
 		}
 	}
-	s := &Server{opt: opt, url: "http://" + listener.Addr().String(), known: map[string]Task{}}
+	s := &Server{opt: opt, url: "http://" + reachable(listener.Addr()), known: map[string]Task{}}
 	s.load.init(opt)
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.http = &http.Server{
 		Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second,
+		// Broken connections are the clients' business; they see them themselves.
+		ErrorLog:    log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	s.serving.Go(func() {
@@ -101,6 +106,14 @@ func Start(opt Options) (*Server, error) {
 		}
 	})
 	return s, nil
+}
+
+// reachable is an address to dial: a server on all interfaces is on loopback too.
+func reachable(a net.Addr) string {
+	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return a.String()
 }
 
 func (o Options) check() error {

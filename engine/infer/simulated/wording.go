@@ -88,30 +88,39 @@ func (b Behaviour) candidates(s *state) []candidate {
 	return out
 }
 
-// wordings adds the replies that make this move.
+// wordings adds the replies that make this move. The call's ids, by far the
+// most, are made once for all of them.
 func (m move) wordings(out []candidate, spoiled float64) []candidate {
-	add := func(weight float64, thought, prose, calls string) {
-		text := "<think>\n" + thought + "\n</think>\n\n" + prose
-		if prose != "" && calls != "" {
-			text += "\n"
+	var whole []int32
+	var variants [][]int32
+	if m.call != nil {
+		text := markers[idCall-256] + "\n" + callHead(m.call.name) + m.call.arguments + "}\n" + markers[idCallEnd-256]
+		whole = append(appendText(nil, text, replyMarker), idEnd)
+		if spoiled > 0 {
+			for _, text := range broken(*m.call) {
+				variants = append(variants, append(appendText(nil, text, replyMarker), idEnd))
+			}
 		}
-		out = append(out, candidate{weight, append(appendText(nil, text+calls, replyMarker), idEnd)})
 	}
 	for i, thought := range m.thoughts {
 		w := m.weight * zipf(i) / harmonic(len(m.thoughts))
+		head := "<think>\n" + thought + "\n</think>\n\n"
+		add := func(weight float64, text string, rest []int32) {
+			ids := make([]int32, 0, len(head)+len(text)+len(rest)+1)
+			out = append(out, candidate{weight, append(appendText(ids, head+text, replyMarker), rest...)})
+		}
 		if m.call == nil {
-			add(w, thought, m.answer, "")
+			add(w, m.answer, []int32{idEnd})
 			continue
 		}
-		whole := markers[idCall-256] + "\n" + callHead(m.call.name) + m.call.arguments + "}\n" + markers[idCallEnd-256]
 		for k, prose := range proses {
-			add(w*(1-spoiled)*zipf(k)/harmonic(len(proses)), thought, prose, whole)
-		}
-		if spoiled > 0 {
-			variants := broken(*m.call)
-			for _, text := range variants {
-				add(w*spoiled/float64(len(variants)), thought, "", text)
+			if prose != "" {
+				prose += "\n"
 			}
+			add(w*(1-spoiled)*zipf(k)/harmonic(len(proses)), prose, whole)
+		}
+		for _, v := range variants {
+			add(w*spoiled/float64(len(variants)), "", v)
 		}
 	}
 	return out

@@ -121,7 +121,7 @@ func converse(t *testing.T, s *Server, session string, w *world, turns int) (n i
 func TestOutcomes(t *testing.T) {
 	for _, edits := range []int{1, 2, 3} {
 		s := &Server{opt: Options{}.withDefaults(), known: map[string]Task{}}
-		const runs = 400
+		const runs = 100
 		solved, turns, bad := 0, 0, 0
 		for i := range runs {
 			w, task := newWorld(edits)
