@@ -34,8 +34,9 @@ type Options struct {
 	Client       *infer.Client
 	Capabilities infer.Capabilities
 	// Meet and Forget tell the simulated endpoint of a trajectory before its
-	// first model call and after its last; nil for others.
-	Meet   func(session string, in *task.Instance, workdir string)
+	// first model call and after its last; nil for others. stream is the same
+	// in every run, so that runs repeat.
+	Meet   func(session, stream string, in *task.Instance, workdir string)
 	Forget func(session string)
 	Log    *slog.Logger
 }

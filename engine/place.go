@@ -57,7 +57,7 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 		return err
 	}
 	if e.opt.Meet != nil {
-		e.opt.Meet(e.session(t), t.in, sb.Workdir())
+		e.opt.Meet(e.session(t), fmt.Sprintf("%s/%d", t.key, t.attempt), t.in, sb.Workdir())
 	}
 	return nil
 }
@@ -129,12 +129,43 @@ type chooser struct {
 	config    Sandbox
 	providers map[sandbox.Kind]sandbox.Provider
 	reports   map[sandbox.Kind]sandbox.Report
+	chosen    map[string]sandbox.Kind // by instance
 }
 
-// choose: docker when the task's image is present, else local where the task
+// CheckSandboxes says which instance has no sandbox on this machine, and why.
+func CheckSandboxes(ctx context.Context, c Sandbox, ps map[sandbox.Kind]sandbox.Provider, instances []*task.Instance) error {
+	kinds := chooser{config: c, providers: ps}
+	for _, in := range instances {
+		if _, err := kinds.choose(ctx, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ChooseSandbox is the kind of sandbox that an instance gets on this machine.
+func ChooseSandbox(ctx context.Context, c Sandbox, ps map[sandbox.Kind]sandbox.Provider, in *task.Instance) (sandbox.Kind, error) {
+	return (&chooser{config: c, providers: ps}).choose(ctx, in)
+}
+
+func (c *chooser) choose(ctx context.Context, in *task.Instance) (sandbox.Kind, error) {
+	if k, ok := c.chosen[in.ID]; ok {
+		return k, nil
+	}
+	k, err := c.decide(ctx, in)
+	if err == nil {
+		if c.chosen == nil {
+			c.chosen = map[string]sandbox.Kind{}
+		}
+		c.chosen[in.ID] = k
+	}
+	return k, err
+}
+
+// decide: docker when the task's image is present, else local where the task
 // allows it and the machine can contain it, else docker if the image can be
 // made or pulled. sandbox.kind decides alone unless it is auto.
-func (c *chooser) choose(ctx context.Context, in *task.Instance) (sandbox.Kind, error) {
+func (c *chooser) decide(ctx context.Context, in *task.Instance) (sandbox.Kind, error) {
 	docker, local := c.report(ctx, sandbox.Docker), c.report(ctx, sandbox.Local)
 	why := func(kind sandbox.Kind, r sandbox.Report) error {
 		return fmt.Errorf("task %s: no %s sandbox on this machine: %s; %s", in.ID, kind, r.Detail, r.Fix)

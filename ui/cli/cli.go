@@ -1,12 +1,145 @@
-// Package cli is the command line: the commands, one file each, the config,
-// signals and the wiring of everything below.
+// Package cli is the command line: the commands, one file each, the
+// configuration, signals, the wiring of a run and the headless printers.
+//
+// In: arguments, the embedded default configuration. Out: an exit code: 0 the
+// work was done, 1 it failed or was stopped, 2 the input was bad.
 package cli
 
-import "fmt"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 
-// Main runs the command line and returns the exit code: 0 done, 1 the work
-// failed, 2 the input was bad.
+	"github.com/spf13/cobra"
+)
+
+// Version of rollbench, recorded in sessions and exports.
+const Version = "0.1.0"
+
+// app is what every command shares.
+type app struct {
+	defaults string // the embedded config.toml
+	in       *os.File
+	out      io.Writer
+	err      io.Writer
+	flags    flags
+}
+
+// flags that several commands take.
+type flags struct {
+	config    string
+	set       []string
+	tasks     string
+	instances []string
+	limit     int
+	endpoint  string
+	model     string
+	sandbox   string
+	headless  bool
+	json      bool
+}
+
+// exit is an error with its exit code.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string { return e.err.Error() }
+func (e *exit) Unwrap() error { return e.err }
+
+// bad is an error of the input: exit code 2.
+func bad(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exit{2, err}
+}
+
+// Main runs the command line and returns the exit code.
 func Main(args []string, defaults string) int {
-	fmt.Println("rollbench")
-	return 0
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	a := &app{defaults: defaults, in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	code := 2 // cobra's own errors are about arguments
+	var e *exit
+	if errors.As(err, &e) {
+		code = e.code
+	}
+	if text := oneLine(err); text != "" {
+		fmt.Fprintln(a.err, "rollbench: "+text)
+	}
+	return code
+}
+
+// oneLine is an error as the person reads it; the whole chain is in the log.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "rollbench",
+		Short: "A terminal workbench for the rollouts that train LLM agents",
+		Long: `rollbench rolls out multi-turn tool-using trajectories of coding tasks, shows every
+queue, turn and token of them, lets you pause, step and change them, and exports
+what was sampled with exact masks, rewards and advantages.
+
+Without a command it rolls out the bundled tasks on the embedded simulated
+endpoint: in a terminal as a workbench, else with progress lines.`,
+		Example: `  rollbench                                   # bundled tasks, simulated policy
+  rollbench run --tasks ./tasks --endpoint http://localhost:8000 --model qwen3-32b
+  rollbench export latest -o transitions.jsonl
+  rollbench doctor                            # what this machine can do`,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       Version,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context()) },
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return bad(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+	})
+	a.configFlags(root)
+	a.runFlags(root)
+	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.openCommand(), a.lsCommand(), a.exportCommand(),
+		a.validateCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
+		root.AddCommand(c)
+	}
+	return root
+}
+
+func (a *app) configFlags(c *cobra.Command) {
+	c.PersistentFlags().StringVar(&a.flags.config, "config", "", "configuration `FILE` (default: config.toml in the XDG config folder, if there)")
+	c.PersistentFlags().StringArrayVar(&a.flags.set, "set", nil, "set a configuration key, `KEY=VALUE`; may be repeated")
+}
+
+func (a *app) taskFlags(c *cobra.Command) {
+	c.Flags().StringVar(&a.flags.tasks, "tasks", "", "a Harbor task, a folder of them, a SWE-bench-style JSONL `PATH`, or \"bundled\" for all bundled tasks")
+	c.Flags().StringSliceVar(&a.flags.instances, "instances", nil, "only instances whose id matches one of these `GLOB`s")
+	c.Flags().IntVar(&a.flags.limit, "limit", 0, "only the first `N` instances")
+	c.Flags().StringVar(&a.flags.sandbox, "sandbox", "", "docker, local or auto (sets sandbox.kind)")
+}
+
+func (a *app) runFlags(c *cobra.Command) {
+	a.taskFlags(c)
+	c.Flags().StringVar(&a.flags.endpoint, "endpoint", "", "base `URL` of an OpenAI-compatible endpoint (sets endpoint.url); default: the simulated one")
+	c.Flags().StringVar(&a.flags.model, "model", "", "model `NAME` at the endpoint (sets endpoint.model)")
+	a.screenFlags(c)
+}
+
+func (a *app) screenFlags(c *cobra.Command) {
+	c.Flags().BoolVar(&a.flags.headless, "headless", false, "no screen: progress lines and a summary")
+	c.Flags().BoolVar(&a.flags.json, "json", false, "with --headless: end with one JSON line")
 }

@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"rollbench/engine"
+)
+
+// config is everything config.toml holds.
+type config struct {
+	engine.Config
+	Simulated simulatedConfig `toml:"simulated" json:"simulated"`
+	UI        uiConfig        `toml:"ui" json:"ui"`
+}
+
+// simulatedConfig is the embedded endpoint.
+type simulatedConfig struct {
+	Seed            int64           `toml:"seed" json:"seed"`
+	Latency         engine.Duration `toml:"latency" json:"latency"`
+	TokensPerSecond float64         `toml:"tokens_per_second" json:"tokens_per_second"`
+	Concurrency     int             `toml:"concurrency" json:"concurrency"`
+	// Scale: tokens of the byte-level tokenizer for one token of a trained
+	// one; the token budget is multiplied by it.
+	Scale int `toml:"tokens_per_token" json:"tokens_per_token"`
+}
+
+type uiConfig struct {
+	Theme string `toml:"theme" json:"theme"`
+}
+
+// load reads the defaults, the person's file and the --set flags, in this order.
+func (a *app) load() (*config, error) {
+	c := &config{}
+	if _, err := decode(a.defaults, "the built-in config.toml", c); err != nil {
+		return nil, err
+	}
+	path, required := a.flags.config, true
+	if path == "" {
+		path, required = defaultConfigPath(), false
+	}
+	if path != "" {
+		text, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !required:
+		case err != nil:
+			return nil, bad(fmt.Errorf("read the configuration: %w", err))
+		default:
+			if _, err := decode(string(text), path, c); err != nil {
+				return nil, bad(err)
+			}
+		}
+	}
+	for _, s := range a.overrides() {
+		if err := c.set(s); err != nil {
+			return nil, bad(err)
+		}
+	}
+	return c, bad(c.check())
+}
+
+// overrides are the --set flags and the flags that are short for one.
+func (a *app) overrides() []string {
+	out := slices.Clone(a.flags.set)
+	for _, f := range []struct{ key, value string }{
+		{"endpoint.url", a.flags.endpoint}, {"endpoint.model", a.flags.model}, {"sandbox.kind", a.flags.sandbox},
+	} {
+		if f.value != "" {
+			out = append(out, f.key+"="+f.value)
+		}
+	}
+	return out
+}
+
+func (c *config) check() error {
+	if err := c.Config.Check(); err != nil {
+		return err
+	}
+	s := c.Simulated
+	switch {
+	case s.Concurrency < 1:
+		return fmt.Errorf("simulated.concurrency is %d: it must be at least 1", s.Concurrency)
+	case s.Scale < 1:
+		return fmt.Errorf("simulated.tokens_per_token is %d: it must be at least 1", s.Scale)
+	case s.TokensPerSecond < 0:
+		return fmt.Errorf("simulated.tokens_per_second is %v: it must not be negative", s.TokensPerSecond)
+	}
+	return nil
+}
+
+// set one key. The value is TOML; text that is no TOML value is taken as a string.
+func (c *config) set(assignment string) error {
+	key, value, ok := strings.Cut(assignment, "=")
+	key = strings.TrimSpace(key)
+	if !ok || key == "" {
+		return fmt.Errorf("--set %s: write KEY=VALUE, for example --set generator.num_trajectories=8", assignment)
+	}
+	doc := key + " = " + value
+	var probe map[string]any
+	if _, err := toml.Decode(doc, &probe); err != nil || strings.TrimSpace(value) == "" {
+		doc = key + " = " + quoted(value)
+	}
+	_, err := decode(doc, "--set "+assignment, c)
+	return err
+}
+
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
+}
+
+// decode a TOML text over c. Errors name the place, the line and the key; an
+// unknown key names the nearest known one.
+func decode(text, place string, c *config) (toml.MetaData, error) {
+	meta, err := toml.Decode(text, c)
+	var parse toml.ParseError
+	switch {
+	case errors.As(err, &parse) && !strings.HasPrefix(place, "--set"):
+		return meta, fmt.Errorf("%s:%d: %s", place, parse.Position.Line, parseMessage(parse))
+	case errors.As(err, &parse):
+		return meta, fmt.Errorf("%s: %s", place, parseMessage(parse))
+	case err != nil:
+		return meta, placed(err, place)
+	}
+	for _, key := range meta.Undecoded() {
+		where := place
+		if !strings.HasPrefix(place, "--set") {
+			where = fmt.Sprintf("%s:%d", place, lineOf(text, key))
+		}
+		return meta, fmt.Errorf("%s: unknown key %s; did you mean %s?", where, key, nearest(key.String()))
+	}
+	return meta, nil
+}
+
+// typeError is how the decoder says that a value has the wrong type.
+var typeError = regexp.MustCompile(`^toml: line (\d+) \(last key "([^"]*)"\): (.*)$`)
+
+func placed(err error, place string) error {
+	m := typeError.FindStringSubmatch(err.Error())
+	switch {
+	case m == nil:
+		return fmt.Errorf("%s: %s", place, strings.TrimPrefix(err.Error(), "toml: "))
+	case strings.HasPrefix(place, "--set"):
+		return fmt.Errorf("%s: %s", place, m[3])
+	}
+	return fmt.Errorf("%s:%s: %s: %s", place, m[1], m[2], m[3])
+}
+
+func parseMessage(e toml.ParseError) string {
+	text := e.Message
+	if text == "" {
+		text = strings.TrimPrefix(e.Error(), "toml: ")
+	}
+	if e.LastKey != "" && !strings.Contains(text, e.LastKey) {
+		text = e.LastKey + ": " + text
+	}
+	return text
+}
+
+// lineOf finds the line of a key, for messages.
+func lineOf(text string, key toml.Key) int {
+	last := key[len(key)-1]
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, last) || strings.HasPrefix(line, "["+key.String()) || strings.HasPrefix(line, `"`+last) {
+			return i + 1
+		}
+	}
+	return 1
+}
+
+// knownKeys of the configuration, dotted.
+func knownKeys() []string {
+	var keys []string
+	var walk func(t reflect.Type, prefix string)
+	walk = func(t reflect.Type, prefix string) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name := f.Tag.Get("toml")
+			switch {
+			case f.Anonymous:
+				walk(f.Type, prefix)
+			case f.Type.Kind() == reflect.Struct:
+				walk(f.Type, prefix+name+".")
+			case name != "":
+				keys = append(keys, prefix+name)
+			}
+		}
+	}
+	walk(reflect.TypeFor[config](), "")
+	return keys
+}
+
+// nearest known key by edit distance; a right last part in the wrong table
+// counts as near.
+func nearest(key string) string {
+	best, cost := "", 1<<30
+	for _, known := range knownKeys() {
+		d := distance(key, known)
+		if last(key) == last(known) {
+			d = min(d, 2)
+		}
+		if d < cost {
+			best, cost = known, d
+		}
+	}
+	return best
+}
+
+func last(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+
+// distance is the Levenshtein distance of two keys.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func defaultConfigPath() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "" // no home folder: there is no file to read
+	}
+	return filepath.Join(dir, "rollbench", "config.toml")
+}
+
+// home is the folder of sessions: $ROLLBENCH_HOME or the XDG state folder.
+func home() (string, error) {
+	if h := os.Getenv("ROLLBENCH_HOME"); h != "" {
+		return filepath.Abs(h)
+	}
+	if h := os.Getenv("XDG_STATE_HOME"); h != "" {
+		return filepath.Join(h, "rollbench"), nil
+	}
+	h, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("no home folder for sessions: %w; set ROLLBENCH_HOME to a folder", err)
+	}
+	return filepath.Join(h, ".local", "state", "rollbench"), nil
+}

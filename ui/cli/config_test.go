@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func testApp(t *testing.T) *app {
+	t.Helper()
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	defaults, err := os.ReadFile("../../config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &app{defaults: string(defaults), in: os.Stdin, out: os.Stdout, err: os.Stderr}
+}
+
+func TestLoad(t *testing.T) {
+	a := testApp(t)
+	file := filepath.Join(t.TempDir(), "my.toml")
+	if err := os.WriteFile(file, []byte("[generator]\nnum_trajectories = 8\n[generator.sampling_params]\ntop_k = 20\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.flags.config = file
+	a.flags.set = []string{"generator.max_iterations=50", "endpoint.model=qwen3-32b", "limits.init=90s", "sandbox.build_args.BASE=base:1"}
+	c, err := a.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Generator.NumTrajectories != 8 || *c.Generator.Sampling.TopK != 20 || c.Generator.MaxIterations != 50 || c.Endpoint.Model != "qwen3-32b" ||
+		time.Duration(c.Limits.Init) != 90*time.Second || c.Sandbox.BuildArgs["BASE"] != "base:1" || c.Generator.MaxPromptLength != 32768 {
+		t.Errorf("loaded %+v", c)
+	}
+}
+
+// Bad input gets one clear line that names the place, the key and the fix.
+func TestBadConfig(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		set  string
+		want string
+	}{
+		{file: "[generator]\nnum_trajectorys = 8\n", want: "my.toml:2: unknown key generator.num_trajectorys; did you mean generator.num_trajectories?"},
+		{file: "[generator\n", want: "my.toml:2: expected"},
+		{file: "[generator]\nnum_trajectories = \"x\"\n", want: "my.toml:2: generator.num_trajectories: incompatible types"},
+		{file: "[limits]\ninit = \"soon\"\n", want: `"soon" is no duration: write it like "90s" or "1h30m"`},
+		{file: "\n\n[generators]\nx = 1\n", want: "unknown key generators"},
+		{set: "generator.num_trajectories", want: "--set generator.num_trajectories: write KEY=VALUE"},
+		{set: "num_trajectories=3", want: "unknown key num_trajectories; did you mean generator.num_trajectories?"},
+		{set: "generator.num_trajectories=0", want: "generator.num_trajectories is 0: it must be at least 1"},
+		{set: "generator.num_trajectories=four", want: "--set generator.num_trajectories=four"},
+		{set: "dispatcher.type=fast", want: `dispatcher.type "fast" is unknown: use one of [async_batch async_batch_bounded async_pipeline]`},
+		{set: "sandbox.kind=vm", want: `sandbox.kind is "vm": use auto, docker or local`},
+		{set: "generator.sampling_params.top_p=0", want: "top_p is 0: use a number above 0, up to 1"},
+		{set: "simulated.concurrency=0", want: "simulated.concurrency is 0"},
+	} {
+		a := testApp(t)
+		if c.file != "" {
+			a.flags.config = filepath.Join(t.TempDir(), "my.toml")
+			if err := os.WriteFile(a.flags.config, []byte(c.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			a.flags.set = []string{c.set}
+		}
+		_, err := a.load()
+		if err == nil || !strings.Contains(oneLine(err), c.want) {
+			t.Errorf("%q %q: %v, want %q", c.file, c.set, err, c.want)
+		}
+		if e, ok := err.(*exit); !ok || e.code != 2 {
+			t.Errorf("%q %q: exit code of %v is not 2", c.file, c.set, err)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "abc", 3}, {"abc", "abc", 0}, {"kitten", "sitting", 3}, {"abc", "", 3}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"rollbench/engine/infer"
+	"rollbench/engine/task"
+	"rollbench/sandbox"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this machine and configuration can do, with the fix for what is missing",
+		Example: `  rollbench doctor
+  rollbench doctor --endpoint http://localhost:8000 --model qwen3-32b`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+	}
+	c.Flags().StringVar(&a.flags.endpoint, "endpoint", "", "base `URL` of the endpoint to look at")
+	c.Flags().StringVar(&a.flags.model, "model", "", "model `NAME` at the endpoint")
+	return c
+}
+
+// check is one line of the doctor. need: a run cannot start without it.
+type check struct {
+	name   string
+	ok     bool
+	need   bool
+	detail string
+	fix    string
+}
+
+func (a *app) doctor(ctx context.Context) (err error) {
+	c, err := a.load()
+	if err != nil {
+		return err
+	}
+	dir, err := home()
+	if err != nil {
+		return bad(err)
+	}
+	var close closers
+	defer func() { err = errors.Join(err, close.Close()) }()
+	checks := []check{a.terminal(), homeCheck(dir)}
+	for _, p := range []struct{ name, what, fix string }{
+		{"git", "", "install git: trajectories work in git repositories"},
+		{"python3", "the default tasks are the Python ones with it, else the Go ones", "install python3 to run the Python tasks locally"},
+		{"go", "", "install Go to run the Go tasks locally"},
+		{"bwrap", "", "install bubblewrap for the best local isolation"},
+	} {
+		checks = append(checks, program(ctx, p.name, p.what, p.fix))
+	}
+	ps, err := a.providers(ctx, c, dir, &close)
+	if err != nil {
+		checks = append(checks, check{name: "sandboxes", need: true, detail: oneLine(err), fix: "see the line above"})
+	} else {
+		checks = append(checks, a.sandboxes(ctx, c, ps)...)
+	}
+	checks = append(checks, a.endpointCheck(ctx, c, &close))
+	return a.printChecks(checks)
+}
+
+func (a *app) printChecks(checks []check) error {
+	broken := 0
+	for _, k := range checks {
+		mark := "ok     "
+		switch {
+		case !k.ok && k.need:
+			mark, broken = "BROKEN ", broken+1
+		case !k.ok:
+			mark = "missing"
+		}
+		fmt.Fprintf(a.out, "%s  %-11s %s\n", mark, k.name, k.detail)
+		if !k.ok && k.fix != "" {
+			fmt.Fprintf(a.out, "%9s%-11s fix: %s\n", "", "", k.fix)
+		}
+	}
+	if broken > 0 {
+		return &exit{1, fmt.Errorf("%d things keep a run from starting", broken)}
+	}
+	_, err := fmt.Fprintln(a.out, "ready: `rollbench` starts a run")
+	return err
+}
+
+func (a *app) terminal() check {
+	k := check{name: "terminal", fix: "run rollbench in a terminal for the workbench; without one it prints progress lines"}
+	if !a.onTerminal() {
+		k.detail = "standard input or output is no terminal"
+		return k
+	}
+	w, h, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		k.detail = "its size is unknown: " + err.Error()
+		return k
+	}
+	k.ok = true
+	k.detail = fmt.Sprintf("%d×%d, TERM=%s, NO_COLOR=%q", w, h, os.Getenv("TERM"), os.Getenv("NO_COLOR"))
+	return k
+}
+
+func homeCheck(dir string) check {
+	k := check{name: "sessions", need: true, detail: dir, fix: "set ROLLBENCH_HOME to a folder that can be written"}
+	if err := os.MkdirAll(filepath.Join(dir, "runs"), 0o700); err != nil {
+		k.detail = err.Error()
+		return k
+	}
+	f, err := os.CreateTemp(dir, "doctor-")
+	if err != nil {
+		k.detail = err.Error()
+		return k
+	}
+	err = errors.Join(f.Close(), os.Remove(f.Name()))
+	if k.ok = err == nil; err != nil {
+		k.detail = err.Error()
+	}
+	return k
+}
+
+func program(ctx context.Context, name, what, fix string) check {
+	k := check{name: name, fix: fix}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		k.detail = "not found"
+		return k
+	}
+	arg := "--version"
+	if name == "go" {
+		arg = "version"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, arg).CombinedOutput()
+	if err != nil {
+		k.detail = fmt.Sprintf("%s does not run: %v", path, err)
+		return k
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	k.ok, k.detail = true, first
+	if what != "" {
+		k.detail += "; " + what
+	}
+	return k
+}
+
+// sandboxes: at least one kind must work.
+func (a *app) sandboxes(ctx context.Context, c *config, ps map[sandbox.Kind]sandbox.Provider) []check {
+	docker, local := ps[sandbox.Docker].Check(ctx), ps[sandbox.Local].Check(ctx)
+	any := docker.OK || local.OK
+	out := []check{
+		{name: "docker", ok: docker.OK, need: !any, detail: docker.Detail, fix: docker.Fix},
+		{name: "local", ok: local.OK, need: !any, detail: strings.TrimSpace(local.Detail + " " + local.Isolation), fix: local.Fix},
+	}
+	if !docker.OK {
+		return out
+	}
+	all, err := task.Bundled(task.Options{BuildArgs: c.Sandbox.BuildArgs})
+	if err != nil {
+		return append(out, check{name: "tasks", need: true, detail: oneLine(err)})
+	}
+	present := 0
+	for _, in := range all {
+		if ok, err := ps[sandbox.Docker].HasImage(ctx, in.Image); err == nil && ok {
+			present++
+		}
+	}
+	k := check{name: "images", ok: present == len(all), detail: fmt.Sprintf("%d of %d images of the bundled tasks are present; without one a task runs locally", present, len(all)),
+		fix: "`rollbench validate --sandbox docker` builds them (a base image without a registry: --set sandbox.build_args.BASE=IMAGE)"}
+	return append(out, k)
+}
+
+func (a *app) endpointCheck(ctx context.Context, c *config, close *closers) check {
+	k := check{name: "endpoint", need: true, fix: "start the server, or name it with --endpoint URL --model NAME"}
+	ep, err := a.openEndpoint(ctx, c, close)
+	if err != nil {
+		k.detail = oneLine(err)
+		return k
+	}
+	k.ok = true
+	k.detail = fmt.Sprintf("%s, model %s: %s", ep.client.URL(), ep.client.Model(), describe(ep.caps))
+	return k
+}
+
+// describe says what an endpoint supports and what follows.
+func describe(c infer.Capabilities) string {
+	name := strings.TrimSpace(c.Server + " " + c.Version)
+	var can, cannot []string
+	for _, f := range []struct {
+		ok   bool
+		what string
+	}{{c.Chat, "chat"}, {c.TokenIDs, "token ids"}, {c.Logprobs, "logprobs"}, {c.Tokenize, "tokenize"}, {c.Metrics, "metrics"}} {
+		if f.ok {
+			can = append(can, f.what)
+		} else {
+			cannot = append(cannot, f.what)
+		}
+	}
+	text := name + " with " + strings.Join(can, ", ")
+	if len(cannot) > 0 {
+		text += "; without " + strings.Join(cannot, ", ")
+	}
+	if !c.TokenIDs {
+		text += "; its transitions cannot be trained on (text only)"
+	}
+	return text
+}

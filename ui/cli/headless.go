@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"rollbench/engine"
+	"rollbench/sessions"
+)
+
+// headless works the run with progress lines: on stderr with --json, so that
+// stdout is one JSON line.
+func (a *app) headless(ctx context.Context, w *work) error {
+	lines := a.out
+	if a.flags.json {
+		lines = a.err
+	}
+	run := w.store.Run()
+	fmt.Fprintf(lines, "run %s: %s, %d trajectories of %d instances, %s at %s%s, %s\n", run.ID, run.Title, len(run.Members),
+		len(run.Members)/max(run.N, 1), run.Model, run.Endpoint, simulatedMark(run.Simulate), run.Policy)
+	for _, n := range w.notices {
+		fmt.Fprintln(lines, "note: "+n)
+	}
+	done := make(chan error, 1)
+	go func() { done <- w.engine.Run(ctx) }()
+	err := follow(ctx, w, lines, done)
+	if err != nil {
+		return err
+	}
+	return a.printSummary(context.WithoutCancel(ctx), w)
+}
+
+func simulatedMark(yes bool) string {
+	if yes {
+		return " (simulated)"
+	}
+	return ""
+}
+
+// follow prints a line for each trajectory that ends and, when nothing ended
+// for a while, where the queues are.
+func follow(ctx context.Context, w *work, lines io.Writer, done <-chan error) error {
+	wake, cancel := w.store.Wake()
+	defer cancel()
+	f := &follower{work: w, lines: lines, began: time.Now(), said: time.Now(), ended: map[sessions.Key]bool{}}
+	rows, seq, err := w.store.Trajectories(ctx)
+	if err != nil {
+		return err
+	}
+	f.seq = seq
+	for _, t := range rows {
+		if t.State.Ended() {
+			f.ended[t.Key] = true
+		}
+	}
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			return firstError(err, f.pull(context.WithoutCancel(ctx)))
+		case <-wake:
+			if err := f.pull(context.WithoutCancel(ctx)); err != nil {
+				w.engine.Stop()
+				return firstError(<-done, err)
+			}
+		case <-tick.C:
+			f.queues()
+		}
+	}
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type follower struct {
+	*work
+	lines io.Writer
+	began time.Time
+	said  time.Time
+	seq   int64
+	ended map[sessions.Key]bool
+}
+
+func (f *follower) pull(ctx context.Context) error {
+	changed := false
+	for {
+		events, err := f.store.Since(ctx, f.seq, 1000)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			break
+		}
+		f.seq = events[len(events)-1].Seq
+		for _, e := range events {
+			if e.Kind == sessions.KindWarning {
+				var w sessions.Warning
+				if err := json.Unmarshal(e.Data, &w); err != nil {
+					return fmt.Errorf("read event %d: %w", e.Seq, err)
+				}
+				fmt.Fprintf(f.lines, "warning: %s %s\n", name(e.Key), w.Text)
+			}
+			changed = changed || e.Kind == sessions.KindState
+		}
+	}
+	if !changed {
+		return nil
+	}
+	rows, _, err := f.store.Trajectories(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range rows {
+		if t.State.Ended() && !f.ended[t.Key] {
+			f.ended[t.Key] = true
+			f.said = time.Now()
+			fmt.Fprintln(f.lines, endLine(len(f.ended), len(rows), time.Since(f.began), t))
+		}
+	}
+	return nil
+}
+
+func name(k sessions.Key) string {
+	if k.IsZero() {
+		return "run:"
+	}
+	return k.String() + ":"
+}
+
+// endLine says how a trajectory ended.
+func endLine(n, of int, at time.Duration, t sessions.Trajectory) string {
+	reward := "no reward"
+	if t.Reward != nil {
+		reward = fmt.Sprintf("reward %g", *t.Reward)
+	}
+	line := fmt.Sprintf("[%*d/%d %6.1fs] %-9s %-32s %2d turns %6d tokens  %s  %s", len(fmt.Sprint(of)), n, of, at.Seconds(), t.State, t.Key, t.Turn, t.Tokens, reward, t.Finish)
+	if t.Mask() != "" {
+		line += "  masked"
+	}
+	if len(t.Causes) > 0 {
+		line += "  (" + t.Causes[0] + ")"
+	}
+	return line
+}
+
+// queues says where everything is when nothing ended for a while.
+func (f *follower) queues() {
+	if time.Since(f.said) < 5*time.Second {
+		return
+	}
+	f.said = time.Now()
+	s := f.engine.Status()
+	fmt.Fprintf(f.lines, "[%6.1fs] init %s  ready %d  run %s  eval %s  held %d  sandboxes %s%s\n", time.Since(f.began).Seconds(),
+		queue(s.Init), s.Ready.Waiting, queue(s.Run), queue(s.Eval), s.Held, of(s.Live, s.MaxLive), note(s))
+}
+
+func queue(q engine.Queue) string { return fmt.Sprintf("%s +%d", of(q.Busy, q.Limit), q.Waiting) }
+
+func of(n, limit int) string {
+	if limit == 0 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d/%d", n, limit)
+}
+
+func note(s *engine.Status) string {
+	text := ""
+	if s.LimitedBy != "" {
+		text += "  limited by " + s.LimitedBy
+	}
+	if s.Endpoint.Problem != "" {
+		text += "  endpoint: " + s.Endpoint.Problem
+	}
+	if n := len(s.Notes); n > 0 {
+		text += "  " + s.Notes[n-1]
+	}
+	return text
+}
+
+// outcome is the JSON line at the end of a headless run.
+type outcome struct {
+	Run          string   `json:"run"`
+	Simulated    bool     `json:"simulated"`
+	Trajectories int      `json:"trajectories"`
+	Done         int      `json:"done"`
+	Failed       int      `json:"failed"`
+	Cancelled    int      `json:"cancelled"`
+	Masked       int      `json:"masked"`
+	Solved       int      `json:"solved"`
+	MeanReward   *float64 `json:"mean_reward"` // null when no trajectory has a reward
+	WallS        float64  `json:"wall_s"`      // of this process's part of the run
+}
+
+func (a *app) printSummary(ctx context.Context, w *work) error {
+	rows, _, err := w.store.Trajectories(ctx)
+	if err != nil {
+		return err
+	}
+	s := sessions.Summarize(w.store.Run(), rows)
+	o := outcome{Run: s.ID, Simulated: s.Simulated, Trajectories: s.Members, Done: s.Done, Failed: s.Failed, Cancelled: s.Cancelled,
+		Masked: s.Masked, Solved: s.Solved, MeanReward: s.MeanReward, WallS: float64(time.Since(w.engine.Status().Started).Milliseconds()) / 1000}
+	if a.flags.json {
+		return json.NewEncoder(a.out).Encode(o)
+	}
+	mean := "none"
+	if o.MeanReward != nil {
+		mean = fmt.Sprintf("%.3f", *o.MeanReward)
+	}
+	_, err = fmt.Fprintf(a.out, "run %s%s: %d trajectories, %d done, %d failed, %d cancelled, %d masked, %d solved, mean reward %s, %.1f s\nexport with: rollbench export %s -o transitions.jsonl\n",
+		o.Run, simulatedMark(o.Simulated), o.Trajectories, o.Done, o.Failed, o.Cancelled, o.Masked, o.Solved, mean, o.WallS, o.Run)
+	return err
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"rollbench/sessions"
+	"rollbench/ui"
+)
+
+func (a *app) openCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "open [RUN]",
+		Short:   "Look at a run, finished or still running (read only)",
+		Long:    "Look at a run in the workbench (default: the newest). A run that another process works on is followed live.",
+		Example: "  rollbench open\n  rollbench open r-1129-1842",
+		Args:    atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if !a.onTerminal() {
+				return bad(errors.New("open needs a terminal; use `rollbench ls` or `rollbench export` without one"))
+			}
+			c, err := a.load()
+			if err != nil {
+				return err
+			}
+			dir, err := home()
+			if err != nil {
+				return bad(err)
+			}
+			r, err := sessions.OpenReader(cmd.Context(), dir, runArg(args))
+			if err != nil {
+				return bad(err)
+			}
+			defer func() { err = errors.Join(err, r.Close()) }()
+			if err := ui.Run(cmd.Context(), ui.Options{Reader: r, Export: exporter(r), NoColor: os.Getenv("NO_COLOR") != "", Theme: c.UI.Theme}); err != nil {
+				return &exit{1, fmt.Errorf("open run %s: %w", r.Run().ID, err)}
+			}
+			return nil
+		},
+	}
+}

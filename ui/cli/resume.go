@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"rollbench/engine/task"
+	"rollbench/sessions"
+)
+
+func (a *app) resumeCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "resume [RUN]",
+		Short: "Go on with a run that was stopped or killed",
+		Long: `Go on with a run that was stopped or killed (default: the newest). Finished
+trajectories stay as they are. The others go on where their last recorded reply
+left them when their sandbox can be brought back by replaying the recorded
+calls, else they start again as the next attempt. The set of trajectories does
+not change, and sandboxes that the dead process left are removed first.`,
+		Example: "  rollbench resume\n  rollbench resume r-1129-1842 --headless",
+		Args:    atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.again(cmd.Context(), runArg(args))
+			if err != nil {
+				return err
+			}
+			return a.work(cmd.Context(), w)
+		},
+	}
+	a.screenFlags(c)
+	return c
+}
+
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return bad(fmt.Errorf("%s takes one RUN, got %d; see %s --help", cmd.CommandPath(), len(args), cmd.CommandPath()))
+	}
+	return nil
+}
+
+func runArg(args []string) string {
+	if len(args) == 0 {
+		return "latest"
+	}
+	return args[0]
+}
+
+// again opens a run to go on with it, with the configuration it was started
+// with; --config and --set are not for resumes, except where a run may move.
+func (a *app) again(ctx context.Context, id string) (w *work, err error) {
+	w = &work{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.close.Close())
+		}
+	}()
+	dir, err := home()
+	if err != nil {
+		return nil, bad(err)
+	}
+	run, err := readRun(ctx, dir, id)
+	if err != nil {
+		return nil, bad(err)
+	}
+	w.config = &config{}
+	if err := json.Unmarshal(run.Config, w.config); err != nil {
+		return nil, fmt.Errorf("read the configuration of run %s: %w", run.ID, err)
+	}
+	for _, s := range a.overrides() {
+		if err := w.config.set(s); err != nil {
+			return nil, bad(err)
+		}
+	}
+	if err := w.config.check(); err != nil {
+		return nil, bad(err)
+	}
+	instances, err := a.sameInstances(w.config, run)
+	if err != nil {
+		return nil, err
+	}
+	w.title = run.Title
+	if w.ep, err = a.openEndpoint(ctx, w.config, &w.close); err != nil {
+		return nil, err
+	}
+	return w, a.finishOpening(ctx, w, instances, func(home string) (*sessions.Store, error) { return sessions.Open(ctx, home, run.ID) })
+}
+
+func readRun(ctx context.Context, home, id string) (sessions.Run, error) {
+	r, err := sessions.OpenReader(ctx, home, id)
+	if err != nil {
+		return sessions.Run{}, err
+	}
+	return r.Run(), r.Close()
+}
+
+// sameInstances are the instances of the run's members, from where it had them.
+func (a *app) sameInstances(c *config, run sessions.Run) ([]*task.Instance, error) {
+	source := run.Source
+	if source == "" {
+		source = "bundled" // a superset of the default set
+	}
+	all, _, err := a.loadTasks(c, source)
+	if err != nil {
+		return nil, err
+	}
+	member := map[string]bool{}
+	for _, k := range run.Members {
+		member[k.Instance] = true
+	}
+	var out []*task.Instance
+	for _, in := range all {
+		if member[in.ID] {
+			out = append(out, in)
+		}
+	}
+	return out, nil
+}

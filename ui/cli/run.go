@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"rollbench/engine"
+	"rollbench/sessions"
+	"rollbench/sessions/export"
+	"rollbench/ui"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Roll out tasks: in a terminal as a workbench, else with progress lines",
+		Example: `  rollbench run                                  # the bundled tasks
+  rollbench run --tasks ./my-task                # a Harbor task or a folder of them
+  rollbench run --tasks rows.jsonl --sandbox docker
+  rollbench run --endpoint http://localhost:8000 --model qwen3-32b --set generator.num_trajectories=8
+  rollbench run --headless --json --limit 3`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context()) },
+	}
+	a.runFlags(c)
+	return c
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return bad(fmt.Errorf("%s takes no argument, got %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath()))
+	}
+	return nil
+}
+
+// start a new run and work it to its end.
+func (a *app) start(ctx context.Context) error {
+	if a.flags.json && !a.flags.headless {
+		a.flags.headless = true
+	}
+	w, err := a.begin(ctx)
+	if err != nil {
+		return err
+	}
+	return a.work(ctx, w)
+}
+
+// work drives the engine behind a screen or progress lines.
+func (a *app) work(ctx context.Context, w *work) (err error) {
+	defer func() { err = errors.Join(err, w.close.Close()) }()
+	if a.flags.headless || !a.onTerminal() {
+		err = a.headless(ctx, w)
+	} else {
+		err = a.screen(ctx, w)
+	}
+	if errors.Is(err, engine.ErrStopped) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		id := w.store.Run().ID
+		return &exit{1, fmt.Errorf("run %s is stopped, nothing is lost; `rollbench resume %s` goes on", id, id)}
+	}
+	if err != nil {
+		return &exit{1, err}
+	}
+	return nil
+}
+
+func (a *app) onTerminal() bool {
+	out, ok := a.out.(*os.File)
+	return ok && term.IsTerminal(int(out.Fd())) && term.IsTerminal(int(a.in.Fd()))
+}
+
+// screen shows the workbench while the engine works. Leaving it stops the run,
+// which can be resumed.
+func (a *app) screen(ctx context.Context, w *work) error {
+	done := make(chan struct{})
+	var failed error
+	go func() { // joined below: done is closed when the engine has returned
+		defer close(done)
+		failed = w.engine.Run(ctx)
+	}()
+	shown := ui.Run(ctx, ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), Done: done,
+		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme})
+	w.engine.Stop()
+	<-done
+	if shown != nil && !errors.Is(shown, ui.ErrLeftRunning) && ctx.Err() == nil {
+		return errors.Join(shown, failed)
+	}
+	if failed == nil {
+		return a.printSummary(context.WithoutCancel(ctx), w)
+	}
+	return failed
+}
+
+// exporter writes the transitions of a run into the current folder.
+func exporter(r sessions.Reader) ui.Exporter {
+	return func(ctx context.Context, includeIntervened bool) (string, string, error) {
+		base := r.Run().ID + ".transitions"
+		path := base + ".jsonl"
+		for n := 2; ; n++ {
+			if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+				break
+			}
+			path = fmt.Sprintf("%s.%d.jsonl", base, n)
+		}
+		sum, err := export.File(ctx, path, "transitions", r, export.Options{IncludeIntervened: includeIntervened})
+		return path, sum.String(), err
+	}
+}
