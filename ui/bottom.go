@@ -52,12 +52,12 @@ func (w *Workbench) stateLine() line {
 func (w *Workbench) barKeys(room int) line {
 	help := line{{strong, "?"}, {dim, " help"}}
 	switch {
+	case room < help.width():
+		return nil
 	case w.dialog != nil || w.sheet != nil:
 		return line{{strong, "esc"}, {dim, " closes"}}
 	case w.filtering:
 		return line{{strong, "enter"}, {dim, " keep  "}, {strong, "esc"}, {dim, " clear"}}
-	case room < help.width():
-		return nil
 	}
 	l := line{}
 	left := room - help.width()

@@ -95,10 +95,12 @@ func (f *form) edited(m editedMsg) {
 	}
 }
 
-func (f *form) render(t *theme, w, _ int) []string {
+func (f *form) render(t *theme, w, h int) []string {
 	rows := []string{}
 	for _, r := range wrap(f.help, w) {
-		rows = append(rows, t.fit(line{{dim, f.help[r.from:r.to]}}, w))
+		if h >= 14 { // where room is scarce the text to edit comes first
+			rows = append(rows, t.fit(line{{dim, f.help[r.from:r.to]}}, w))
+		}
 	}
 	left := max(f.room-len(rows)-1, len(f.fields))
 	for i := range f.fields {

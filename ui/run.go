@@ -48,6 +48,9 @@ func Run(ctx context.Context, opt Options) error {
 		return err
 	}
 	defer w.Close()
+	if _, isFile := out.(*sharedFile); !isFile {
+		w.w, w.h = 80, 24 // nothing will tell the size
+	}
 	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithOutput(out), tea.WithFPS(30)}
 	if opt.Input != nil {
 		options = append(options, tea.WithInput(opt.Input))
