@@ -82,8 +82,13 @@ func (w *Workbench) readStatus(ctx context.Context, failed *error) *engine.Statu
 	return s
 }
 
-// watch waits for the next commit, but not before pullEvery has passed.
+// watch waits for the next commit, but not before pullEvery has passed. There
+// is never more than one.
 func (w *Workbench) watch() tea.Cmd {
+	if w.watching {
+		return nil
+	}
+	w.watching = true
 	wake := w.wake
 	return w.job(func(ctx context.Context) tea.Msg {
 		if !sleep(ctx, pullEvery) {
@@ -102,9 +107,10 @@ func (w *Workbench) watch() tea.Cmd {
 // while nothing runs, never once all has ended.
 func (w *Workbench) tick() tea.Cmd {
 	d := w.tickAfter()
-	if d == 0 {
+	if d == 0 || w.ticking {
 		return nil
 	}
+	w.ticking = true
 	return w.job(func(ctx context.Context) tea.Msg {
 		if !sleep(ctx, d) {
 			return nil

@@ -67,16 +67,20 @@ func marks(t sessions.Trajectory) line {
 
 // heldText is why and where a trajectory is held: "breakpoint #2 tool=bash at after-reply".
 func heldText(t sessions.Trajectory) string {
-	s := string(t.Held)
-	if t.HeldWhy != "" && t.HeldWhy != s {
-		if strings.HasPrefix(t.HeldWhy, s) {
-			s = t.HeldWhy
-		} else {
-			s += " " + t.HeldWhy
-		}
-	}
 	if t.HeldAt != "" {
-		s += " at " + string(t.HeldAt)
+		return heldWhy(t) + " at " + cleanLine(string(t.HeldAt))
+	}
+	return heldWhy(t)
+}
+
+// heldWhy is the reason with its detail, which may repeat it.
+func heldWhy(t sessions.Trajectory) string {
+	s := string(t.Held)
+	switch {
+	case strings.HasPrefix(t.HeldWhy, s):
+		s = t.HeldWhy
+	case t.HeldWhy != "":
+		s += " " + t.HeldWhy
 	}
 	return cleanLine(s)
 }

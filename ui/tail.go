@@ -10,14 +10,16 @@ import (
 )
 
 // viewTail is the last section of a transcript: what the trajectory is doing
-// now, or how it ended.
-func viewTail(t sessions.Trajectory, stream *engine.Stream, now time.Time) *section {
+// now, or how it ended. feedback is what a person injected and no model call
+// has carried yet.
+func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, now time.Time) *section {
 	s := &section{}
 	switch {
 	case t.State.Ended():
 		s.ended(t)
 	case t.State == sessions.Held:
-		s.title(line{{warn, "◆ held: " + heldText(t)}}, "for "+age(now.Sub(t.Since)))
+		s.title(line{{warn, "◆ held"}, {plain, " at " + string(t.HeldAt)}}, "for "+age(now.Sub(t.Since)))
+		s.add(block{id: "why", label: "why", labelRole: dim, body: warn, text: heldWhy(t)})
 		s.note(heldHelp(t.HeldAt))
 	case stream != nil:
 		s.stream(*stream, now)
@@ -26,7 +28,10 @@ func viewTail(t sessions.Trajectory, stream *engine.Stream, now time.Time) *sect
 		s.title(line{{look.role, look.glyph + " " + look.word}}, "for "+age(now.Sub(t.Since)))
 		s.note(stateHelp(t))
 	}
-	if !t.State.Ended() && len(t.Causes) > 0 {
+	if !t.State.Ended() {
+		for i, text := range feedback {
+			s.add(block{id: fmt.Sprintf("feedback%d", i), label: "✎ waits", labelRole: person, body: person, text: trim(text), fold: foldCall})
+		}
 		s.causes(t.Causes)
 	}
 	return s

@@ -64,6 +64,10 @@ type Workbench struct {
 	left       bool // leave with work running
 	complained string
 
+	watching bool                      // a watch is under way
+	ticking  bool                      // a tick is under way
+	feedback map[sessions.Key][]string // injected, not yet carried by a model call
+
 	loading     bool // turns are being read
 	pageKey     pageKey
 	page        *page
@@ -82,7 +86,7 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
 	}
-	w := &Workbench{opt: opt, th: th, jobs: newJobs(ctx), table: keyTable(), scrolls: map[scrollKey]*scroller{}, now: opt.Clock()}
+	w := &Workbench{opt: opt, th: th, jobs: newJobs(ctx), table: keyTable(), scrolls: map[scrollKey]*scroller{}, feedback: map[sessions.Key][]string{}, now: opt.Clock()}
 	w.keys = newKeymap(w.table)
 	w.gauges.run = opt.Reader.Run()
 	w.wake, w.stop = opt.Reader.Wake()
@@ -116,8 +120,10 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 	case dataMsg:
 		return w.applyData(m)
 	case wakeMsg:
+		w.watching = false
 		return w.pull()
 	case tickMsg:
+		w.ticking = false
 		w.applyStatus(m.status)
 		return w.tick()
 	case turnsMsg:
