@@ -54,9 +54,9 @@ func (p *gaugePane) render(t *theme, w, h int, now time.Time) []string {
 
 // identity of the run and its endpoint, the clock at the right.
 func (p *gaugePane) identity(w int, now time.Time) line {
-	l := line{{strong, " rollbench  "}, {plain, cleanLine(p.run.ID)}}
+	l := line{{strong, " rollbench  "}, {plain, cut(cleanLine(p.run.ID), 26)}}
 	if p.run.Title != "" {
-		l.add(plain, " "+cleanLine(p.run.Title))
+		l.add(plain, " "+cut(cleanLine(p.run.Title), 26))
 	}
 	groups := map[string]bool{}
 	for _, m := range p.run.Members {
@@ -97,30 +97,35 @@ func (p *gaugePane) clock(now time.Time) string {
 	return clock(now.Sub(start))
 }
 
-// health of the endpoint: model @host ● vLLM tokens+logprobs.
+// health of the endpoint: ● up SIMULATED model @host vllm tokens+logprobs.
+// What must be seen comes first: names may be long.
 func (p *gaugePane) health() line {
-	l := line{{plain, cleanLine(p.run.Model)}}
+	l, trouble := line{}, ""
+	switch s := p.status; {
+	case s == nil:
+		l.add(dim, "○ not watched ")
+	case s.Endpoint.Healthy:
+		l.add(good, "● up ")
+	case s.Endpoint.Problem != "":
+		l.add(fail, "✘ down ")
+		trouble = cleanLine(s.Endpoint.Problem)
+	default:
+		l.add(warn, "○ not reached yet ")
+	}
+	if p.simulated() {
+		l.add(warn, "SIMULATED ")
+	}
+	l.add(plain, cut(cleanLine(p.run.Model), 30))
 	if host := hostOf(p.run.Endpoint); host != "" {
 		l.add(dim, " @"+host)
 	}
-	if p.simulated() {
-		l.add(warn, " SIMULATED")
+	if trouble != "" {
+		l.add(fail, " "+trouble)
 	}
-	if p.status == nil {
-		l.add(dim, " ○ not watched")
-		return l
-	}
-	e := p.status.Endpoint
-	switch {
-	case e.Healthy:
-		l.add(good, " ● up")
-	case e.Problem != "":
-		l.add(fail, " ✘ down: "+cleanLine(e.Problem))
-	default:
-		l.add(warn, " ○ not reached yet")
-	}
-	if caps := capabilities(e); caps != "" {
-		l.add(dim, " "+caps)
+	if p.status != nil {
+		if caps := capabilities(p.status.Endpoint); caps != "" {
+			l.add(dim, " "+caps)
+		}
 	}
 	return l
 }

@@ -14,8 +14,8 @@ import (
 
 // How often the session and the gauges are looked at.
 const (
-	pullEvery   = 50 * time.Millisecond // at most
-	pullEvents  = 2000                  // events a pull
+	pullEvery   = 100 * time.Millisecond // at most
+	pullEvents  = 2000                   // events a pull
 	gaugeEvery  = time.Second
 	streamEvery = 250 * time.Millisecond // while the chosen trajectory streams
 	idleEvery   = 5 * time.Second        // while nothing runs

@@ -69,6 +69,9 @@ func (w *Workbench) listTitle() line {
 		return line{{strong, "/"}, {plain, text}, {chosen, " "}}
 	}
 	l := line{{strong, "trajectories"}, {dim, fmt.Sprintf(" %d", len(w.list.trajs))}}
+	if w.arrange().mode == single {
+		l = line{{strong, fmt.Sprintf("%d listed", len(w.list.trajs))}}
+	}
 	if w.list.filter != "" {
 		n := 0
 		for _, g := range w.list.groups {
@@ -80,6 +83,9 @@ func (w *Workbench) listTitle() line {
 }
 
 func (w *Workbench) listNote() line {
+	if w.arrange().mode == single {
+		return w.tabLine()
+	}
 	if len(w.list.rows) == 0 {
 		return nil
 	}
@@ -112,6 +118,9 @@ func (w *Workbench) viewTitle() line {
 		return line{{strong, "group"}}
 	}
 	l := line{{strong, cleanLine(t.Key.String())}}
+	if w.arrange().mode == single {
+		return l // the tabs need the room
+	}
 	if t.Attempt > 1 {
 		l.add(warn, fmt.Sprintf(" attempt %d", t.Attempt))
 	}
@@ -125,16 +134,25 @@ func (w *Workbench) viewTitle() line {
 }
 
 func (w *Workbench) tabLine() line {
-	if _, one := w.list.chosen(); !one {
+	alone := w.arrange().mode == single
+	if _, one := w.list.chosen(); !one && !alone {
 		return nil
 	}
 	l := line{}
+	if alone {
+		r := dim
+		if w.focus == listFocus {
+			r = strong
+		}
+		l.add(r, "list")
+		l.add(dim, " · ")
+	}
 	for i := tab(0); i < tabs; i++ {
 		if i > 0 {
 			l.add(dim, " · ")
 		}
 		r := dim
-		if i == w.tab {
+		if i == w.tab && (!alone || w.focus == viewFocus) {
 			r = strong
 		}
 		l.add(r, tabNames[i])

@@ -75,7 +75,7 @@ func (s *section) layout(w int, f *folds) {
 	for i := range s.blocks {
 		b := &s.blocks[i]
 		if s.rows[i] == nil {
-			s.rows[i] = b.wrap(w - s.gutter() - 1)
+			s.rows[i] = b.wrap(w - s.gutter() - 2) // the mark and a margin
 		}
 		s.starts = append(s.starts, s.total)
 		s.total += b.shown(len(s.rows[i]), f)

@@ -98,11 +98,11 @@ func (s *section) causes(list []string) {
 func heldHelp(g sessions.Gate) string {
 	switch g {
 	case sessions.AfterReply:
-		return "The call above has not run.\nc continue · e edit · x reject · s into · n over"
+		return "The call above has not run.\nc continue  e edit  x reject  s into  n over"
 	case sessions.BeforeModel:
-		return "The next model call has not been made.\nc continue · i inject · s into"
+		return "The next model call has not been made.\nc continue  i inject  s into"
 	case sessions.AfterTool:
-		return "The tools have run; the policy has not seen it yet.\nc continue · i inject · s into"
+		return "The tools have run; the policy has not seen it yet.\nc continue  i inject  s into"
 	case sessions.BeforeEval:
 		return "The run stage is over; the verifier has not run.\nc continue"
 	}

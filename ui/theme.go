@@ -45,7 +45,7 @@ var themes = map[string]theme{
 	},
 	// mono keeps weight and reverse only: glyphs and words carry the meaning.
 	"mono": {
-		dim: "2", strong: "1", warn: "1", fail: "1", person: "4", thought: "2", removed: "2",
+		dim: "2", strong: "1", warn: "1", fail: "1", person: "1", thought: "2", removed: "2",
 		hunk: "1", chosen: "7", focused: "1",
 	},
 }

@@ -88,7 +88,7 @@ func (ts *toasts) page() *page {
 // draw the message over the row above the bottom line.
 func (t toast) draw(th *theme, rows []string, w int) {
 	glyph, r := t.look()
-	l := line{{r, " " + glyph + " "}, {plain, t.text + " "}}
+	l := line{{r, " " + glyph + " "}, {strong, t.text + " "}}
 	l = clip(l, w-4)
 	y := len(rows) - 2
 	if y < 0 {

@@ -132,6 +132,7 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		w.applyPage(m)
 	case verbMsg:
 		w.report(ok, m.said, m.err)
+		return w.pull()
 	case exportMsg:
 		w.report(ok, m.summary+" → "+m.path, m.err)
 	case copiedMsg:
