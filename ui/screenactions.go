@@ -154,6 +154,9 @@ func doExport(w *Workbench) tea.Cmd {
 	text := fmt.Sprintf("%d of %d trajectories have ended, %d of them masked. One JSON line for each transition.", c.ended, c.all, c.masked)
 	q := &question{name: "Export transitions", text: []line{{{plain, text}}},
 		choices: []choice{{text: "Do not export"}, {key: "y", text: "Export", do: run(false)}}}
+	if w.gauges.simulated() {
+		q.text = append(q.text, line{{warn, "▲ The endpoint is SIMULATED; the file says so."}})
+	}
 	if c.intervened > 0 {
 		q.text = append(q.text, line{{person, fmt.Sprintf("✎ %d intervened: left out unless included; then only sampled tokens train.", c.intervened)}})
 		q.choices = append(q.choices, choice{key: "a", text: "Include intervened", do: run(true)})
