@@ -78,3 +78,18 @@ func TestTold(t *testing.T) {
 		t.Errorf("told %q, want %q", got, want)
 	}
 }
+
+func TestEventDetail(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{`{"turn": 3, "version": 0, "tools": ["bash"], "why": ""}`, `tools=["bash"] turn=3`},
+		{`{"reward": 0, "parts": {}, "wall_ns": 1240000000}`, "reward=0 wall=1.2 s"},
+		{`{"reward": null, "note": "timed out\u001b[31m"}`, "note=timed out"},
+		{`{"exit": 0, "open": false, "all": false}`, "exit=0 open=false"},
+		{`{"after": "a\nb"}`, "after=a ⏎ b"},
+		{`not json`, "not json"},
+	} {
+		if got := eventDetail([]byte(c.in)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.in, got, c.want)
+		}
+	}
+}
