@@ -169,6 +169,9 @@ func (w *Workbench) dress(a arrangement, b box, has bool, c caption, rows []stri
 	if a.mode == wide {
 		return w.th.frame(b, edge, c, rows)
 	}
+	for len(rows) < b.h-1 { // nothing is chosen
+		rows = append(rows, spaces(b.w))
+	}
 	note := c.note
 	if len(c.foot) > 0 {
 		note = c.foot

@@ -159,6 +159,7 @@ func TestScreens(t *testing.T) {
 		{"running", "jjj<enter>"},
 		{"zoom", "jj<enter>z"},
 		{"filter", "/masked"},
+		{"nomatch", "/zzz<enter>"},
 		{"help", "?"},
 		{"messages", "sm"},
 		{"cancel", "jjX"},

@@ -85,6 +85,7 @@ func before(a, b place) bool {
 
 // settle puts cursor and top where they can be drawn in h rows.
 func (s *scroller) settle(d document, w, h int) {
+	h = max(h, 1)
 	if s.follow {
 		s.cursor = place{d.count() - 1, -1}
 	}

@@ -64,6 +64,7 @@ func (f *folds) toggle(id string, open bool) {
 
 // layout the section at a width; it costs nothing when nothing changed.
 func (s *section) layout(w int, f *folds) {
+	w = max(w, 1)
 	if s.laid == w && s.openLaid == f.rev+1 {
 		return
 	}

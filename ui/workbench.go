@@ -7,7 +7,6 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"rollbench/engine"
 	"rollbench/sessions"
 )
 
@@ -168,127 +167,6 @@ func (w *Workbench) complain(err error) {
 	}
 	w.complained = err.Error()
 	w.toasts.add(w.now, trouble, err.Error())
-}
-
-// typed splits what the terminal delivered as one piece: held keys and slow
-// lines bring several at once. A paste stays whole.
-func (w *Workbench) typed(m tea.KeyMsg) tea.Cmd {
-	if m.Type != tea.KeyRunes || m.Paste || len(m.Runes) < 2 {
-		return w.key(m)
-	}
-	var cmds []tea.Cmd
-	for _, r := range m.Runes {
-		cmds = append(cmds, w.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: m.Alt}))
-	}
-	return tea.Sequence(cmds...)
-}
-
-// key goes to the dialog, the filter, the sheet, or by the table.
-func (w *Workbench) key(m tea.KeyMsg) tea.Cmd {
-	w.toasts.dismiss()
-	if w.dialog != nil {
-		d := w.dialog
-		cmd, done := d.key(m)
-		if done && w.dialog == d {
-			w.dialog = nil
-		}
-		return cmd
-	}
-	if w.filtering {
-		w.filterKey(m)
-		return nil
-	}
-	k := m.String()
-	if w.sheet != nil {
-		return w.sheetKey(k)
-	}
-	b := w.keys.find(k, w.focus)
-	if b == nil {
-		return nil
-	}
-	if why := b.why(w); why != "" {
-		w.toasts.add(w.now, caution, showKey(k)+": "+why)
-		return nil
-	}
-	if b.do != nil {
-		return b.do(w)
-	}
-	a := w.arrange()
-	if w.focus == listFocus {
-		w.list.key(k, a.inner(a.list).h)
-	} else if s := w.scroller(); s != nil {
-		in := a.inner(a.view)
-		s.key(w.document(), k, in.w, in.h)
-	}
-	return nil
-}
-
-// filterKey types into the filter, which acts at once.
-func (w *Workbench) filterKey(m tea.KeyMsg) {
-	switch m.String() {
-	case "enter", "tab", "up", "down":
-		w.filtering = false
-		return
-	case "esc", "ctrl+c":
-		w.filtering = false
-		w.filter.set("")
-	default:
-		w.filter.key(m)
-	}
-	w.list.filter = w.filter.text()
-	w.list.rebuild()
-}
-
-// stream of the chosen trajectory, nil when nothing is under way.
-func (w *Workbench) stream() *engine.Stream {
-	t, chosen := w.list.chosen()
-	if !chosen || w.gauges.status == nil || t.State.Ended() {
-		return nil
-	}
-	if s, live := w.gauges.status.Streams[t.Key.String()]; live {
-		return &s
-	}
-	return nil
-}
-
-// document shown in the view.
-func (w *Workbench) document() document {
-	t, one := w.list.chosen()
-	if !one {
-		if g, some := w.list.chosenGroup(); some {
-			return onePage(viewGroup(g.instance, g.members))
-		}
-		return &page{}
-	}
-	if w.tab == textTab {
-		return &w.turns
-	}
-	if w.page != nil && w.pageKey == (pageKey{t.Key, t.Attempt, w.tab}) {
-		return w.page
-	}
-	return textPage("…", prose, dim)
-}
-
-// scroller of what is shown, remembered for each trajectory and view.
-func (w *Workbench) scroller() *scroller {
-	t, one := w.list.chosen()
-	if !one {
-		g, some := w.list.chosenGroup()
-		if !some {
-			return nil
-		}
-		t.Key = sessions.Key{Instance: g.instance, ID: -1}
-	}
-	k := scrollKey{t.Key, w.tab}
-	if !one {
-		k.tab = textTab
-	}
-	s := w.scrolls[k]
-	if s == nil {
-		s = &scroller{follow: one && (w.tab == textTab || w.tab == eventsTab)}
-		w.scrolls[k] = s
-	}
-	return s
 }
 
 func (w *Workbench) arrange() arrangement {
