@@ -53,6 +53,8 @@ func (w *Workbench) settleEnd() {
 	}
 }
 
+// A reader without gauges (yet) leaves the last ones standing; pace says how
+// old they are.
 func (w *Workbench) applyStatus(s *engine.Status) {
 	if s != nil {
 		w.gauges.status = s

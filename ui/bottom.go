@@ -26,6 +26,7 @@ func (w *Workbench) bottomLine(cols int) string {
 	return w.th.fit(l, cols)
 }
 
+// stateLine is the state of what is chosen; of the run when that is a group.
 func (w *Workbench) stateLine() line {
 	t, ok := w.list.chosen()
 	switch {
@@ -94,6 +95,7 @@ func (w *Workbench) barName(b *binding) string {
 	return b.name
 }
 
+// counts stand at the right end, where the eye finds them at any width.
 func (w *Workbench) counts() line {
 	c := w.gauges.tally
 	l := line{}

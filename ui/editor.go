@@ -24,6 +24,7 @@ func newEditor(text string, single bool) editor {
 	return e
 }
 
+// set replaces the text and puts the cursor behind it: most edits append.
 func (e *editor) set(text string) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if e.single {

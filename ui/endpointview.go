@@ -58,6 +58,7 @@ func (p *gaugePane) over() line {
 	return l
 }
 
+// eta is N/A until enough trajectories have ended to tell.
 func eta(d *time.Duration) string {
 	if d == nil {
 		return "N/A"
@@ -138,6 +139,7 @@ func (p *gaugePane) gpus(w int) []line {
 	return lines
 }
 
+// gpuCell is utilisation, memory and power; each may be missing on its own.
 func gpuCell(g engine.GPU) line {
 	l := line{{dim, fmt.Sprintf(" gpu%d ", g.Index)}}
 	l = append(l, share(g.Util, 10)...)
@@ -150,6 +152,7 @@ func gpuCell(g engine.GPU) line {
 	return l
 }
 
+// memory in GB from MB (both in powers of 1024, as nvidia-smi counts).
 func memory(mb *float64) string {
 	if mb == nil {
 		return "N/A"
@@ -157,6 +160,7 @@ func memory(mb *float64) string {
 	return fmt.Sprintf("%.0f", *mb/1024)
 }
 
+// manyGPUs names the busiest beside the mean, so that one idle GPU is not hidden.
 func manyGPUs(gpus []engine.GPU) line {
 	maxUtil, meanUtil := spread(gpus, func(g engine.GPU) *float64 { return g.Util })
 	maxMem, meanMem := spread(gpus, func(g engine.GPU) *float64 { return g.UsedMB })
@@ -235,6 +239,7 @@ func (p *gaugePane) compactHealth() line {
 	return l
 }
 
+// compactGauges are what is worth half a row: pressure, speed, end, limit.
 func (p *gaugePane) compactGauges(now time.Time) line {
 	l := line{}
 	s := p.status

@@ -44,6 +44,7 @@ func (f *form) values() []string {
 	return out
 }
 
+// Keys of the form come before those of the field, which takes all others.
 func (f *form) key(m tea.KeyMsg) (tea.Cmd, bool) {
 	f.failed = ""
 	cur := &f.fields[f.at]
@@ -75,6 +76,7 @@ func (f *form) key(m tea.KeyMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
+// submit closes the form only when what was typed can be sent.
 func (f *form) submit() (tea.Cmd, bool) {
 	cmd, err := f.send(f.values())
 	f.fail(err)

@@ -33,6 +33,7 @@ func (p *gaugePane) rows() int {
 	return 4 + (n+1)/2
 }
 
+// simulated trusts the session and the probe alike: either one marks the screen.
 func (p *gaugePane) simulated() bool {
 	return p.run.Simulate || p.status != nil && p.status.Endpoint.Capabilities.Simulated
 }
@@ -83,6 +84,8 @@ func (p *gaugePane) policy() string {
 	return p.run.Policy
 }
 
+// clock runs from the start of this process's part of the run, and stands still
+// at the end of the last trajectory.
 func (p *gaugePane) clock(now time.Time) string {
 	start := p.run.Created
 	if p.status != nil && !p.status.Started.IsZero() {
@@ -130,6 +133,7 @@ func (p *gaugePane) health() line {
 	return l
 }
 
+// capabilities names what matters for training first: token ids and logprobs.
 func capabilities(e engine.Endpoint) string {
 	c := e.Capabilities
 	parts := []string{}
@@ -146,6 +150,7 @@ func capabilities(e engine.Endpoint) string {
 	return strings.TrimSpace(cleanLine(c.Server) + " " + text)
 }
 
+// hostOf leaves scheme and path away; a URL with credentials loses them too.
 func hostOf(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
@@ -167,6 +172,7 @@ func (p *gaugePane) queues(w int) line {
 	return l
 }
 
+// strip is the queues with bars of at most so many cells.
 func (p *gaugePane) strip(bar int) line {
 	l := line{{plain, " "}}
 	if s := p.status; s != nil {
@@ -191,6 +197,7 @@ func (p *gaugePane) strip(bar int) line {
 	return l
 }
 
+// limit is "/n", or nothing where there is none: 0 is not a limit.
 func limit(n int) string {
 	if n <= 0 {
 		return ""
@@ -220,6 +227,8 @@ func meter(share float64, n int, r role) line {
 	return line{{r, strings.Repeat("▮", full)}, {dim, strings.Repeat("▯", n-full)}}
 }
 
+// outcomes counts what has ended. Masked ones are counted on both sides: a
+// masked trajectory may carry a reward.
 func (p *gaugePane) outcomes() line {
 	c := p.tally
 	l := line{{dim, "done "}, {plain, fmt.Sprintf("%d/%d", c.ended, c.all)}}

@@ -124,6 +124,7 @@ func (w *Workbench) tick() tea.Cmd {
 	})
 }
 
+// tickAfter is how long the gauges may stand; 0 stops the ticking.
 func (w *Workbench) tickAfter() time.Duration {
 	c := w.gauges.tally
 	switch {
@@ -137,6 +138,7 @@ func (w *Workbench) tickAfter() time.Duration {
 	return gaugeEvery
 }
 
+// sleep reports whether the time passed before the context ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -95,6 +95,7 @@ func (f *sharedWriter) Write(p []byte) (int, error) {
 	return f.w.Write(p)
 }
 
+// shareOutput keeps a file a file: tea asks it for size and modes.
 func shareOutput(w io.Writer) io.Writer {
 	if f, ok := w.(*os.File); ok {
 		return &sharedFile{File: f}

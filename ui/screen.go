@@ -63,6 +63,7 @@ func (w *Workbench) drawList(a arrangement) []string {
 	return w.dress(a, a.list, has, caption{title: w.listTitle(), note: w.listNote()}, rows)
 }
 
+// listTitle becomes the input while a filter is typed.
 func (w *Workbench) listTitle() line {
 	if w.filtering {
 		text := clean(w.filter.text())
@@ -114,6 +115,9 @@ func (w *Workbench) drawView(a arrangement) []string {
 // viewTitle is the chosen trajectory and how much of its budgets it has used.
 func (w *Workbench) viewTitle() line {
 	t, one := w.list.chosen()
+	if _, some := w.list.chosenGroup(); !some {
+		return line{{dim, "nothing chosen"}}
+	}
 	if !one {
 		return line{{strong, "group"}}
 	}
@@ -133,6 +137,7 @@ func (w *Workbench) viewTitle() line {
 	return l
 }
 
+// tabLine names the views; on small screens the list is one of them.
 func (w *Workbench) tabLine() line {
 	alone := w.arrange().mode == single
 	if _, one := w.list.chosen(); !one && !alone {

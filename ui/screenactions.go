@@ -41,6 +41,7 @@ func doFollow(w *Workbench) tea.Cmd {
 	return nil
 }
 
+// The list gets the keys with the filter, so that enter leaves one in it.
 func doFilter(w *Workbench) tea.Cmd {
 	w.focus = listFocus
 	w.filtering = true
@@ -48,6 +49,7 @@ func doFilter(w *Workbench) tea.Cmd {
 	return nil
 }
 
+// Enter goes in where there is something to go into, and folds a group.
 func doEnterList(w *Workbench) tea.Cmd {
 	if _, ok := w.list.chosen(); ok {
 		w.focus = viewFocus
@@ -59,6 +61,7 @@ func doEnterList(w *Workbench) tea.Cmd {
 	return nil
 }
 
+// canFold keeps enter honest: a short block has nothing to unfold.
 func canFold(w *Workbench) string {
 	if s := w.scroller(); s != nil && s.canFold(w.document(), w.viewWidth()) {
 		return ""
@@ -124,6 +127,7 @@ func doQuit(w *Workbench) tea.Cmd {
 	return nil
 }
 
+// canExport needs something that has ended: only whole trajectories are written.
 func canExport(w *Workbench) string {
 	if w.opt.Export == nil {
 		return "nothing to export with here: rollbench export " + cleanLine(w.gauges.run.ID)
@@ -140,6 +144,7 @@ type exportMsg struct {
 	err           error
 }
 
+// Exporting changes nothing, so its dialog has the focus on doing it.
 func doExport(w *Workbench) tea.Cmd {
 	c := w.gauges.tally
 	run := func(included bool) func() tea.Cmd {

@@ -79,6 +79,7 @@ func (s *scroller) move(d document, p place, n, w int) place {
 	return p
 }
 
+// before orders places; both have to be clamped.
 func before(a, b place) bool {
 	return a.section < b.section || a.section == b.section && a.row < b.row
 }

@@ -91,6 +91,7 @@ func (s *section) gutter() int {
 	return gutter
 }
 
+// wrap leaves a heading alone: it is cut to the width as it is drawn.
 func (b *block) wrap(w int) []row {
 	if b.kind == heading {
 		return []row{{0, 0}}
@@ -107,6 +108,7 @@ func (b *block) shown(n int, f *folds) int {
 	return b.fold + 1
 }
 
+// foldable leaves a single hidden row unfolded: the note would take as much.
 func (b *block) foldable(n int) bool { return b.fold > 0 && n > b.fold+1 }
 
 // at finds the block of a row, and the row within it.

@@ -38,6 +38,7 @@ func looks(t sessions.Trajectory) look {
 	return outcome(t)
 }
 
+// outcome of a done trajectory: its reward is its colour.
 func outcome(t sessions.Trajectory) look {
 	switch {
 	case t.Reward == nil:
@@ -101,6 +102,8 @@ func (c tally) mean() float64 {
 	return 0
 }
 
+// count is taken anew from all rows: they are few, and a running count could
+// drift from what the list shows.
 func count(ts []sessions.Trajectory) tally {
 	c := tally{all: len(ts)}
 	for _, t := range ts {

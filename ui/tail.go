@@ -61,6 +61,8 @@ func (s *section) stream(st engine.Stream, now time.Time) {
 	}
 }
 
+// ended says all that decides about training in one line: reason, reward, mask,
+// interventions.
 func (s *section) ended(t sessions.Trajectory) {
 	look := looks(t)
 	l := line{{look.role, look.glyph + " " + look.word}}
@@ -85,6 +87,7 @@ func (s *section) ended(t sessions.Trajectory) {
 	s.causes(t.Causes)
 }
 
+// causes in the order they came: the first one is the cause.
 func (s *section) causes(list []string) {
 	for i, c := range list {
 		label := "cause"
@@ -95,6 +98,7 @@ func (s *section) causes(list []string) {
 	}
 }
 
+// heldHelp says what is ahead at a gate and the keys that matter there.
 func heldHelp(g sessions.Gate) string {
 	switch g {
 	case sessions.AfterReply:
@@ -152,6 +156,7 @@ func viewGroup(instance string, members []sessions.Trajectory) *section {
 	return s
 }
 
+// meanReward leaves absent rewards out: absent is not 0.
 func meanReward(ts []sessions.Trajectory) (mean float64, n int) {
 	for _, t := range ts {
 		if t.Reward != nil {

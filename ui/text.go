@@ -96,6 +96,7 @@ func cleanLine(s string) string {
 	return strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", " ⏎ ")
 }
 
+// isPlain is the fast path: most tool output is printable ASCII.
 func isPlain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < 0x20 && c != '\n' || c > 0x7e {

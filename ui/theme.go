@@ -76,6 +76,7 @@ type line []seg
 
 func (l *line) add(r role, text string) { *l = append(*l, seg{r, text}) }
 
+// width is summed from runes, as wrap and cut do: one measure everywhere.
 func (l line) width() int {
 	w := 0
 	for _, s := range l {
@@ -121,6 +122,7 @@ func cutForced(s string, w int) string {
 	return h + "…" + spaces(w-1-used)
 }
 
+// paint closes every piece: a row cut anywhere cannot leak its colour.
 func (t *theme) paint(b *strings.Builder, r role, text string) {
 	if text == "" {
 		return

@@ -35,6 +35,7 @@ type toasts struct {
 	stays bool      // until a key
 }
 
+// add cleans the text: errors quote what models and tools wrote.
 func (ts *toasts) add(now time.Time, l level, text string) {
 	ts.all = append(ts.all, toast{now, l, cleanLine(text)})
 	if len(ts.all) > keptToasts {

@@ -42,6 +42,7 @@ func (c *turnCache) count() int {
 	return c.last
 }
 
+// A stale turn is shown until its new form is there: nothing flickers.
 func (c *turnCache) section(i int) *section {
 	if i == c.last {
 		return c.tail

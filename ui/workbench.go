@@ -110,6 +110,7 @@ func (w *Workbench) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return w, tea.Batch(cmd, w.prepare())
 }
 
+// route hands a message to what it concerns. No message waits for anything.
 func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -169,10 +170,13 @@ func (w *Workbench) complain(err error) {
 	w.toasts.add(w.now, trouble, err.Error())
 }
 
+// arrange is cheap enough to ask for wherever a size is needed: no copy of it
+// can be out of date.
 func (w *Workbench) arrange() arrangement {
 	return arrange(w.w, w.h, w.gauges.rows(), w.zoom, w.focus)
 }
 
+// viewWidth is 0 while the view is not on the screen.
 func (w *Workbench) viewWidth() int {
 	a := w.arrange()
 	return a.inner(a.view).w
