@@ -25,7 +25,7 @@ type Options struct {
 	Export   Exporter        // nil: exporting is not offered
 	Done     <-chan struct{} // closed when the engine has finished; nil: no engine here
 	NoColor  bool
-	Theme    string // default, light, mono; "" is default
+	Theme    string // default, light, mono; "" asks COLORFGBG, else default
 	Editor   string // "": $VISUAL, $EDITOR, vi
 
 	Input  io.Reader        // default: the terminal

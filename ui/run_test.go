@@ -188,6 +188,18 @@ func TestThemes(t *testing.T) {
 	if _, err := New(t.Context(), Options{Reader: fakeWhole(), Theme: "neon"}); err == nil || !strings.Contains(err.Error(), "default, light or mono") {
 		t.Errorf("an unknown theme gives %v", err)
 	}
+	for _, c := range []struct {
+		name, fgbg string
+		noColor    bool
+		want       string
+	}{
+		{"", "", false, "default"}, {"", "15;0", false, "default"}, {"", "0;15", false, "light"}, {"", "0;default;7", false, "light"},
+		{"default", "0;15", false, "default"}, {"light", "", false, "light"}, {"light", "", true, "mono"}, {"", "x", false, "default"},
+	} {
+		if th, err := pickTheme(c.name, c.noColor, c.fgbg); err != nil || th != themes[c.want] {
+			t.Errorf("%+v: not %s (%v)", c, c.want, err)
+		}
+	}
 	for name, th := range themes {
 		for r, sgr := range th {
 			for _, p := range strings.Split(sgr, ";") {

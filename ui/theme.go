@@ -50,10 +50,14 @@ var themes = map[string]theme{
 	},
 }
 
-// pickTheme by name; "" is the default. Without colour it is always mono.
-func pickTheme(name string, noColor bool) (theme, error) {
+// pickTheme by name. "" is the light one where the terminal says (in COLORFGBG)
+// that its background is, else the default. Without colour it is always mono.
+func pickTheme(name string, noColor bool, colorFgBg string) (theme, error) {
 	if name == "" {
 		name = "default"
+		if bg := colorFgBg[strings.LastIndexByte(colorFgBg, ';')+1:]; bg == "7" || bg == "15" {
+			name = "light"
+		}
 	}
 	t, ok := themes[name]
 	if !ok {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"os"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ type Workbench struct {
 
 // New makes a workbench. Close ends what waits on its behalf.
 func New(ctx context.Context, opt Options) (*Workbench, error) {
-	th, err := pickTheme(opt.Theme, opt.NoColor)
+	th, err := pickTheme(opt.Theme, opt.NoColor, os.Getenv("COLORFGBG"))
 	if err != nil {
 		return nil, err
 	}
