@@ -2,6 +2,7 @@ package ui
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -32,10 +33,23 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 		w.applyEvent(e)
 	}
 	w.settleEnd()
+	if w.announce && m.err == nil && !m.more {
+		w.announce = false
+		w.sayEnd()
+	}
 	if m.more {
 		return tea.Batch(w.pull(), w.tick())
 	}
 	return tea.Batch(w.watch(), w.tick())
+}
+
+// sayEnd tells how the run ended and what can be done with it now.
+func (w *Workbench) sayEnd() {
+	if n := w.gauges.tally.still; n > 0 {
+		w.toasts.add(w.now, caution, fmt.Sprintf("the engine has stopped: %d have not ended, rollbench resume %s goes on", n, w.gauges.run.ID))
+		return
+	}
+	w.toasts.add(w.now, ok, "the run has finished: E exports its transitions, q leaves")
 }
 
 // settleEnd notices that nothing more will happen.

@@ -113,7 +113,7 @@ func TestRunDone(t *testing.T) {
 	s := start(t, t.Context(), Options{Reader: f, Commands: f, Done: done})
 	s.out.until("flask-4045")
 	close(done)
-	s.out.until("the run has finished")
+	s.out.until("the engine has stopped: 12 have not ended")
 	s.press(t, "q")
 	if err := <-s.done; err != nil {
 		t.Errorf("leaving a finished run: %v", err)

@@ -83,6 +83,17 @@ func TestStopped(t *testing.T) {
 	if view := b.w.View(); !strings.Contains(view, "12 have not ended, rollbench resume goes on") {
 		t.Errorf("the head says nothing of it:\n%s", view)
 	}
+	if got, _ := b.w.toasts.shown(b.w.now); got.text != "the engine has stopped: 12 have not ended, rollbench resume r-0412 goes on" {
+		t.Errorf("says %q", got.text)
+	}
+	whole := fakeWhole()
+	whole.trajs = whole.trajs[:2]
+	b = open(t, whole, 120, 40, nil)
+	b.send(engineDoneMsg{})
+	b.pull()
+	if got, _ := b.w.toasts.shown(b.w.now); got.text != "the run has finished: E exports its transitions, q leaves" {
+		t.Errorf("says %q", got.text)
+	}
 }
 
 // The list keeps the chosen trajectory when rows come, go and fold.

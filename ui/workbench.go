@@ -61,6 +61,7 @@ type Workbench struct {
 	seq        int64
 	primed     bool
 	engineDone bool
+	announce   bool // say how it ended, once the last events are read
 	left       bool // leave with work running
 	complained string
 
@@ -126,6 +127,9 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 	case tickMsg:
 		w.ticking = false
 		w.applyStatus(m.status)
+		if w.complained != "" { // the session could not be read: try again
+			return tea.Batch(w.tick(), w.pull())
+		}
 		return w.tick()
 	case turnsMsg:
 		w.applyTurns(m)
@@ -147,8 +151,7 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 			f.edited(m)
 		}
 	case engineDoneMsg:
-		w.engineDone = true
-		w.toasts.add(w.now, ok, "the run has finished: E exports its transitions, q leaves")
+		w.engineDone, w.announce = true, true
 		return w.pull()
 	}
 	return nil
