@@ -16,7 +16,8 @@ import (
 var floors = map[string][]string{
 	".":                      {"ui/cli"},
 	"ui/cli":                 {"*"},
-	"ui":                     {"engine", "engine/infer", "sessions"},
+	"ui":                     {"engine", "engine/infer", "sessions", "ui/quiet"},
+	"ui/quiet":               {},
 	"engine":                 {"engine/agent", "engine/dispatch", "engine/infer", "engine/task", "tools", "sandbox", "sessions"},
 	"engine/agent":           {"engine/infer", "tools", "sandbox", "sessions"},
 	"engine/dispatch":        {},

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -18,9 +19,9 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 		w.complained = ""
 	}
 	if m.seq < 0 { // gauges only, and they could not be read
+		w.ticking = false
 		return w.tick()
 	}
-	wasEnded := w.gauges.ended
 	if m.trajs != nil {
 		w.list.apply(m.trajs)
 		w.gauges.tally = count(m.trajs)
@@ -32,14 +33,23 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 		w.applyEvent(e)
 	}
 	w.settleEnd()
-	var tick tea.Cmd
-	if wasEnded && !w.gauges.ended {
-		tick = w.tick()
+	if w.announce && m.err == nil && !m.more {
+		w.announce = false
+		w.sayEnd()
 	}
 	if m.more {
-		return tea.Batch(w.pull(), tick)
+		return tea.Batch(w.pull(), w.tick())
 	}
-	return tea.Batch(w.watch(), tick)
+	return tea.Batch(w.watch(), w.tick())
+}
+
+// sayEnd tells how the run ended and what can be done with it now.
+func (w *Workbench) sayEnd() {
+	if n := w.gauges.tally.still; n > 0 {
+		w.toasts.add(w.now, caution, fmt.Sprintf("the engine has stopped: %d have not ended, rollbench resume %s goes on", n, w.gauges.run.ID))
+		return
+	}
+	w.toasts.add(w.now, ok, "the run has finished: E exports its transitions, q leaves")
 }
 
 // settleEnd notices that nothing more will happen.
@@ -57,6 +67,8 @@ func (w *Workbench) settleEnd() {
 	}
 }
 
+// A reader without gauges (yet) leaves the last ones standing; pace says how
+// old they are.
 func (w *Workbench) applyStatus(s *engine.Status) {
 	if s != nil {
 		w.gauges.status = s
@@ -77,6 +89,7 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 			w.toasts.add(w.now, caution, withKey(e.Key, "held: "+string(p.Held)+" "+p.Why))
 		}
 	}
+	w.applyFeedback(e)
 	if e.Key == w.pageKey.key && (e.Kind == sessions.KindPatch || e.Kind == sessions.KindReward) {
 		w.pageStale = true
 	}
@@ -90,8 +103,22 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 		return
 	}
 	switch e.Kind {
-	case sessions.KindReply, sessions.KindTurnDone, sessions.KindIntervention, sessions.KindBreak:
+	case sessions.KindReply, sessions.KindToolFinished, sessions.KindTurnDone, sessions.KindIntervention, sessions.KindBreak:
 		w.turns.stale[at.Turn] = true
+	}
+}
+
+// applyFeedback remembers what was injected until the policy has answered it:
+// only then is it part of a turn.
+func (w *Workbench) applyFeedback(e sessions.Event) {
+	switch e.Kind {
+	case sessions.KindReply, sessions.KindAttempt, sessions.KindFinish:
+		delete(w.feedback, e.Key)
+	case sessions.KindIntervention:
+		var p sessions.Intervention
+		if err := json.Unmarshal(e.Data, &p); err == nil && p.Verb == "inject" {
+			w.feedback[e.Key] = append(w.feedback[e.Key], p.After)
+		}
 	}
 }
 
@@ -113,7 +140,7 @@ func (w *Workbench) settle() {
 	if t, one := w.list.chosen(); one {
 		w.turns.point(t.Key, t.Attempt)
 		w.turns.last = max(w.turns.last, t.Turn)
-		w.turns.tail = viewTail(t, w.stream(), w.now)
+		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], w.now)
 		if w.turns.last > 0 { // even unseen: the call that waits is in it
 			w.turns.section(w.turns.last - 1)
 		}

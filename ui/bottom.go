@@ -26,6 +26,7 @@ func (w *Workbench) bottomLine(cols int) string {
 	return w.th.fit(l, cols)
 }
 
+// stateLine is the state of what is chosen; of the run when that is a group.
 func (w *Workbench) stateLine() line {
 	t, ok := w.list.chosen()
 	switch {
@@ -52,12 +53,12 @@ func (w *Workbench) stateLine() line {
 func (w *Workbench) barKeys(room int) line {
 	help := line{{strong, "?"}, {dim, " help"}}
 	switch {
+	case room < help.width():
+		return nil
 	case w.dialog != nil || w.sheet != nil:
 		return line{{strong, "esc"}, {dim, " closes"}}
 	case w.filtering:
 		return line{{strong, "enter"}, {dim, " keep  "}, {strong, "esc"}, {dim, " clear"}}
-	case room < help.width():
-		return nil
 	}
 	l := line{}
 	left := room - help.width()
@@ -94,6 +95,7 @@ func (w *Workbench) barName(b *binding) string {
 	return b.name
 }
 
+// counts stand at the right end, where the eye finds them at any width.
 func (w *Workbench) counts() line {
 	c := w.gauges.tally
 	l := line{}

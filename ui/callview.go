@@ -57,6 +57,8 @@ func toolLabel(name string) string {
 	return cleanLine(name)
 }
 
+// viewEdit shows what an edit takes out and puts in; the file's own lines around
+// it are in the observation.
 func viewEdit(command string, args map[string]any) callView {
 	v := callView{label: "editor", kind: diff}
 	path := stringArg(args, "path")
@@ -98,6 +100,7 @@ func stringArg(args map[string]any, key string) string {
 	return s
 }
 
+// onlyKeys keeps a tool with further arguments from being shown as a bare command.
 func onlyKeys(args map[string]any, keys ...string) bool {
 	for k := range args {
 		found := false

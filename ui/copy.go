@@ -47,6 +47,7 @@ func (w *Workbench) copyText(what, text string) tea.Cmd {
 	})
 }
 
+// sendOSC52 cannot know whether the terminal obeys: there is no answer to it.
 func sendOSC52(out io.Writer, what, text string, n int) tea.Msg {
 	seq := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\x07"
 	if _, err := io.WriteString(out, seq); err != nil {

@@ -31,6 +31,7 @@ type question struct {
 
 func (q *question) title() string { return q.name }
 
+// A letter acts at once, wherever the focus is; enter takes the focus.
 func (q *question) key(m tea.KeyMsg) (tea.Cmd, bool) {
 	k := m.String()
 	for _, c := range q.choices {

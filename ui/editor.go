@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // editor is a small text field. It keeps text as it is (tabs included): what
@@ -23,6 +24,7 @@ func newEditor(text string, single bool) editor {
 	return e
 }
 
+// set replaces the text and puts the cursor behind it: most edits append.
 func (e *editor) set(text string) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if e.single {
@@ -230,8 +232,14 @@ func cellText(r rune, col int) string {
 	if r == '\t' {
 		return "    "[:tabWidth-col%tabWidth]
 	}
-	if s := clean(string(r)); s != "" && s != "\n" && width(s) > 0 {
-		return s
+	s := clean(string(r))
+	if w := width(s); w == 0 || s == "\n" || joins(r) || ansi.StringWidth("é"+s) != 1+w {
+		return "·"
 	}
-	return "·"
+	return s
+}
+
+// joins reports whether a rune melts into the one before it: conjoining Hangul.
+func joins(r rune) bool {
+	return r >= 0x1100 && r <= 0x11ff || r >= 0xa960 && r <= 0xa97f || r >= 0xd7b0 && r <= 0xd7ff
 }

@@ -58,6 +58,7 @@ func (p *gaugePane) over() line {
 	return l
 }
 
+// eta is N/A until enough trajectories have ended to tell.
 func eta(d *time.Duration) string {
 	if d == nil {
 		return "N/A"
@@ -138,6 +139,7 @@ func (p *gaugePane) gpus(w int) []line {
 	return lines
 }
 
+// gpuCell is utilisation, memory and power; each may be missing on its own.
 func gpuCell(g engine.GPU) line {
 	l := line{{dim, fmt.Sprintf(" gpu%d ", g.Index)}}
 	l = append(l, share(g.Util, 10)...)
@@ -150,6 +152,7 @@ func gpuCell(g engine.GPU) line {
 	return l
 }
 
+// memory in GB from MB (both in powers of 1024, as nvidia-smi counts).
 func memory(mb *float64) string {
 	if mb == nil {
 		return "N/A"
@@ -157,6 +160,7 @@ func memory(mb *float64) string {
 	return fmt.Sprintf("%.0f", *mb/1024)
 }
 
+// manyGPUs names the busiest beside the mean, so that one idle GPU is not hidden.
 func manyGPUs(gpus []engine.GPU) line {
 	maxUtil, meanUtil := spread(gpus, func(g engine.GPU) *float64 { return g.Util })
 	maxMem, meanMem := spread(gpus, func(g engine.GPU) *float64 { return g.UsedMB })
@@ -194,17 +198,22 @@ func spread(gpus []engine.GPU, get func(engine.GPU) *float64) (most, mean *float
 
 // compact is the head of small screens: two rows of what matters most.
 func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
-	first := line{{strong, " " + cleanLine(p.run.ID)}, {plain, " " + cleanLine(p.run.Title) + "  "}}
-	first = append(first, p.compactHealth()...)
-	first = append(first, line{{plain, "  "}}...)
+	queues := line{}
 	if s := p.status; s != nil {
-		first = append(first, queue("init", s.Init, 0)...)
-		first.add(dim, " ready ")
-		first.add(plain, fmt.Sprint(s.Ready.Waiting)+" ")
-		first = append(first, queue("run", s.Run, 0)...)
-		first.add(plain, " ")
-		first = append(first, queue("eval", s.Eval, 0)...)
+		queues = append(queues, queue("init", s.Init, 0)...)
+		queues.add(dim, " ready ")
+		queues.add(plain, fmt.Sprint(s.Ready.Waiting)+" ")
+		queues = append(queues, queue("run", s.Run, 0)...)
+		queues.add(plain, " ")
+		queues = append(queues, queue("eval", s.Eval, 0)...)
 	}
+	first := append(line{{plain, " "}}, p.compactHealth()...)
+	first.add(strong, cleanLine(p.run.ID))
+	first.add(plain, " "+cleanLine(p.run.Title)+" ")
+	first.add(dim, cleanLine(p.run.Model))
+	first = clip(first, max(w-queues.width()-2, 14)) // names give way to numbers
+	first.add(plain, "  ")
+	first = append(first, queues...)
 	second := append(line{{plain, " "}}, p.outcomes()...)
 	second.add(plain, "  ")
 	second = append(second, p.compactGauges(now)...)
@@ -213,23 +222,24 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 }
 
 func (p *gaugePane) compactHealth() line {
-	l := line{{plain, cleanLine(p.run.Model)}}
-	if p.simulated() {
-		l = line{{warn, "SIMULATED"}}
-	}
+	l := line{}
 	switch {
 	case p.status == nil:
-		l.add(dim, " ○")
+		l.add(dim, "○ ")
 	case p.status.Endpoint.Healthy:
-		l.add(good, " ●")
+		l.add(good, "● ")
 	case p.status.Endpoint.Problem != "":
-		l.add(fail, " ✘ down")
+		l.add(fail, "✘ down ")
 	default:
-		l.add(warn, " ○")
+		l.add(warn, "○ ")
+	}
+	if p.simulated() {
+		l.add(warn, "SIMULATED ")
 	}
 	return l
 }
 
+// compactGauges are what is worth half a row: pressure, speed, end, limit.
 func (p *gaugePane) compactGauges(now time.Time) line {
 	l := line{}
 	s := p.status

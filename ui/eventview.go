@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"time"
 
 	"rollbench/sessions"
 )
@@ -35,7 +36,7 @@ func viewEvents(events []sessions.Event) *page {
 }
 
 // eventDetail writes a payload as key=value, in the order of the keys, without
-// what says nothing (empty, null, zero times).
+// what says nothing.
 func eventDetail(data json.RawMessage) string {
 	var fields map[string]any
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -48,22 +49,39 @@ func eventDetail(data json.RawMessage) string {
 	sort.Strings(keys)
 	parts := []string{}
 	for _, k := range keys {
-		v := ""
-		switch x := fields[k].(type) {
-		case nil:
-			continue
-		case string:
-			v = x
-		default:
-			b, err := json.Marshal(x)
-			if err != nil { // decoded from JSON a moment ago
-				b = []byte(fmt.Sprint(x))
-			}
-			v = string(b)
-		}
-		if v != "" && v != "{}" && v != "[]" {
-			parts = append(parts, k+"="+cleanLine(v))
+		if v := eventValue(k, fields[k]); v != "" {
+			parts = append(parts, strings.TrimSuffix(k, "_ns")+"="+cleanLine(v))
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// eventValue of a field, "" when it says nothing: empty, absent, a count of 0.
+// A reward, an exit code and a number of the verifier say something at 0.
+func eventValue(key string, value any) string {
+	switch x := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return x
+	case bool:
+		if !x && key != "open" {
+			return ""
+		}
+	case float64:
+		if x == 0 && key != "reward" && key != "exit" {
+			return ""
+		}
+		if strings.HasSuffix(key, "_ns") {
+			return took(time.Duration(x))
+		}
+	}
+	b, err := json.Marshal(value)
+	if err != nil { // decoded from JSON a moment ago
+		return fmt.Sprint(value)
+	}
+	if text := string(b); text != "{}" && text != "[]" {
+		return text
+	}
+	return ""
 }

@@ -38,6 +38,7 @@ func readTemp(path, before string, failed error) tea.Msg {
 	return editedMsg{text: backFromEditor(before, string(data))}
 }
 
+// writeTemp makes the file with mode 0600: a call may hold secrets of a task.
 func writeTemp(text, ext string) (string, error) {
 	f, err := os.CreateTemp("", "rollbench-*"+ext)
 	if err != nil {

@@ -44,6 +44,7 @@ func (f *form) values() []string {
 	return out
 }
 
+// Keys of the form come before those of the field, which takes all others.
 func (f *form) key(m tea.KeyMsg) (tea.Cmd, bool) {
 	f.failed = ""
 	cur := &f.fields[f.at]
@@ -75,6 +76,7 @@ func (f *form) key(m tea.KeyMsg) (tea.Cmd, bool) {
 	return nil, false
 }
 
+// submit closes the form only when what was typed can be sent.
 func (f *form) submit() (tea.Cmd, bool) {
 	cmd, err := f.send(f.values())
 	f.fail(err)
@@ -95,10 +97,12 @@ func (f *form) edited(m editedMsg) {
 	}
 }
 
-func (f *form) render(t *theme, w, _ int) []string {
+func (f *form) render(t *theme, w, h int) []string {
 	rows := []string{}
 	for _, r := range wrap(f.help, w) {
-		rows = append(rows, t.fit(line{{dim, f.help[r.from:r.to]}}, w))
+		if h >= 14 { // where room is scarce the text to edit comes first
+			rows = append(rows, t.fit(line{{dim, f.help[r.from:r.to]}}, w))
+		}
 	}
 	left := max(f.room-len(rows)-1, len(f.fields))
 	for i := range f.fields {

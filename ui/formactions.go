@@ -95,6 +95,7 @@ func (w *Workbench) waitingCall() int {
 	return 0
 }
 
+// argFields names the file endings by content, so that $EDITOR highlights them.
 func argFields(tool field, args []arg) []field {
 	fields := []field{tool}
 	for _, a := range args {
@@ -110,6 +111,7 @@ func argFields(tool field, args []arg) []field {
 	return fields
 }
 
+// formArgs is the arguments' JSON text from the fields as they stand.
 func formArgs(values []string, args []arg, asForm bool) (string, error) {
 	if !asForm {
 		return values[1], checkArgs(values[1])

@@ -33,6 +33,7 @@ func (p *gaugePane) rows() int {
 	return 4 + (n+1)/2
 }
 
+// simulated trusts the session and the probe alike: either one marks the screen.
 func (p *gaugePane) simulated() bool {
 	return p.run.Simulate || p.status != nil && p.status.Endpoint.Capabilities.Simulated
 }
@@ -54,9 +55,9 @@ func (p *gaugePane) render(t *theme, w, h int, now time.Time) []string {
 
 // identity of the run and its endpoint, the clock at the right.
 func (p *gaugePane) identity(w int, now time.Time) line {
-	l := line{{strong, " rollbench  "}, {plain, cleanLine(p.run.ID)}}
+	l := line{{strong, " rollbench  "}, {plain, cut(cleanLine(p.run.ID), 26)}}
 	if p.run.Title != "" {
-		l.add(plain, " "+cleanLine(p.run.Title))
+		l.add(plain, " "+cut(cleanLine(p.run.Title), 26))
 	}
 	groups := map[string]bool{}
 	for _, m := range p.run.Members {
@@ -83,6 +84,8 @@ func (p *gaugePane) policy() string {
 	return p.run.Policy
 }
 
+// clock runs from the start of this process's part of the run, and stands still
+// at the end of the last trajectory.
 func (p *gaugePane) clock(now time.Time) string {
 	start := p.run.Created
 	if p.status != nil && !p.status.Started.IsZero() {
@@ -97,34 +100,40 @@ func (p *gaugePane) clock(now time.Time) string {
 	return clock(now.Sub(start))
 }
 
-// health of the endpoint: model @host ● vLLM tokens+logprobs.
+// health of the endpoint: ● up SIMULATED model @host vllm tokens+logprobs.
+// What must be seen comes first: names may be long.
 func (p *gaugePane) health() line {
-	l := line{{plain, cleanLine(p.run.Model)}}
+	l, trouble := line{}, ""
+	switch s := p.status; {
+	case s == nil:
+		l.add(dim, "○ not watched ")
+	case s.Endpoint.Healthy:
+		l.add(good, "● up ")
+	case s.Endpoint.Problem != "":
+		l.add(fail, "✘ down ")
+		trouble = cleanLine(s.Endpoint.Problem)
+	default:
+		l.add(warn, "○ not reached yet ")
+	}
+	if p.simulated() {
+		l.add(warn, "SIMULATED ")
+	}
+	l.add(plain, cut(cleanLine(p.run.Model), 30))
 	if host := hostOf(p.run.Endpoint); host != "" {
 		l.add(dim, " @"+host)
 	}
-	if p.simulated() {
-		l.add(warn, " SIMULATED")
+	if trouble != "" {
+		l.add(fail, " "+trouble)
 	}
-	if p.status == nil {
-		l.add(dim, " ○ not watched")
-		return l
-	}
-	e := p.status.Endpoint
-	switch {
-	case e.Healthy:
-		l.add(good, " ● up")
-	case e.Problem != "":
-		l.add(fail, " ✘ down: "+cleanLine(e.Problem))
-	default:
-		l.add(warn, " ○ not reached yet")
-	}
-	if caps := capabilities(e); caps != "" {
-		l.add(dim, " "+caps)
+	if p.status != nil {
+		if caps := capabilities(p.status.Endpoint); caps != "" {
+			l.add(dim, " "+caps)
+		}
 	}
 	return l
 }
 
+// capabilities names what matters for training first: token ids and logprobs.
 func capabilities(e engine.Endpoint) string {
 	c := e.Capabilities
 	parts := []string{}
@@ -141,6 +150,7 @@ func capabilities(e engine.Endpoint) string {
 	return strings.TrimSpace(cleanLine(c.Server) + " " + text)
 }
 
+// hostOf leaves scheme and path away; a URL with credentials loses them too.
 func hostOf(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
@@ -162,6 +172,7 @@ func (p *gaugePane) queues(w int) line {
 	return l
 }
 
+// strip is the queues with bars of at most so many cells.
 func (p *gaugePane) strip(bar int) line {
 	l := line{{plain, " "}}
 	if s := p.status; s != nil {
@@ -186,6 +197,7 @@ func (p *gaugePane) strip(bar int) line {
 	return l
 }
 
+// limit is "/n", or nothing where there is none: 0 is not a limit.
 func limit(n int) string {
 	if n <= 0 {
 		return ""
@@ -215,6 +227,8 @@ func meter(share float64, n int, r role) line {
 	return line{{r, strings.Repeat("▮", full)}, {dim, strings.Repeat("▯", n-full)}}
 }
 
+// outcomes counts what has ended. Masked ones are counted on both sides: a
+// masked trajectory may carry a reward.
 func (p *gaugePane) outcomes() line {
 	c := p.tally
 	l := line{{dim, "done "}, {plain, fmt.Sprintf("%d/%d", c.ended, c.all)}}

@@ -9,6 +9,7 @@ type sheet struct {
 	scroll scroller
 }
 
+// The key that opened a sheet closes it, too.
 func (s *sheet) key(k string, w, h int) (done bool) {
 	if k == "esc" || k == "q" || k == "?" || k == "m" || k == "ctrl+c" {
 		return true

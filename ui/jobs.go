@@ -23,6 +23,7 @@ func newJobs(ctx context.Context) *jobs {
 	return j
 }
 
+// enter admits a job; after close none is.
 func (j *jobs) enter() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -33,6 +34,7 @@ func (j *jobs) enter() bool {
 	return true
 }
 
+// close ends the jobs' context and waits for them.
 func (j *jobs) close() {
 	j.mu.Lock()
 	j.closed = true

@@ -36,6 +36,8 @@ func keyTable() []binding {
 	return append(append(debugKeys(), globalKeys()...), paneKeys()...)
 }
 
+// debugKeys in the order of how often a held trajectory needs them: the bottom
+// line shows as many as fit.
 func debugKeys() []binding {
 	return []binding{
 		{keys: []string{"c", "f5"}, name: "continue", help: "continue a held trajectory", scope: debugger, can: canHeld, do: doContinue},
@@ -76,6 +78,7 @@ func globalKeys() []binding {
 	}
 }
 
+// paneKeys without an action are moves: list and scroller know them.
 func paneKeys() []binding {
 	return []binding{
 		{keys: []string{"up", "k"}, help: "one up", scope: inList},
@@ -123,6 +126,7 @@ func newKeymap(table []binding) keymap {
 	return m
 }
 
+// find looks in the pane with the keys first.
 func (m keymap) find(k string, focus pane) *binding {
 	here := inList
 	if focus == viewFocus {

@@ -52,6 +52,7 @@ func (a *arrangement) only(b box, focus pane) {
 	}
 }
 
+// arrangeWide gives the list what its columns need and the transcript the rest.
 func arrangeWide(w, h, headRows int, zoom bool, focus pane) arrangement {
 	a := arrangement{mode: wide, head: box{0, 0, w, headRows}, bottom: box{0, h - 1, w, 1}}
 	body := box{0, headRows, w, h - headRows - 1}
@@ -65,6 +66,7 @@ func arrangeWide(w, h, headRows int, zoom bool, focus pane) arrangement {
 	return a
 }
 
+// arrangeStacked keeps the list short: the transcript is what is read.
 func arrangeStacked(w, h int, zoom bool, focus pane) arrangement {
 	a := arrangement{mode: stacked, head: box{0, 0, w, 2}, bottom: box{0, h - 1, w, 1}}
 	body := box{0, 2, w, h - 3}

@@ -50,6 +50,7 @@ func (p *listPane) apply(ts []sessions.Trajectory) {
 // rebuild the rows from groups, folds and filter, on the same row.
 func (p *listPane) rebuild() { p.rebuildAt(p.identity()) }
 
+// rebuildAt makes the rows and then looks for the row it stood on.
 func (p *listPane) rebuildAt(instance string, id int) {
 	terms := strings.Fields(strings.ToLower(p.filter))
 	p.rows = p.rows[:0]
@@ -228,6 +229,7 @@ func (p *listPane) render(t *theme, w, h int, now time.Time, hasFocus bool) []st
 	return out[:h]
 }
 
+// empty says why there is nothing, and how to see something.
 func (p *listPane) empty() string {
 	if len(p.trajs) > 0 {
 		return fmt.Sprintf("none of %d matches %q: esc clears the filter", len(p.trajs), cleanLine(p.filter))

@@ -23,6 +23,7 @@ func columnsFor(w int) columns {
 	return columns{w: w, last: w - fixed, tokens: 7}
 }
 
+// names has the same widths as memberRow.
 func (c columns) names() line {
 	return line{{dim, " " + padLeft("#", 3) + " " + pad("state", 13) + padLeft("turn", 5) + padLeft("tokens", c.tokens) +
 		"  " + pad("last / finish", c.last) + padLeft("reward", 7)}}
@@ -36,6 +37,7 @@ func (p *listPane) row(r listRow, c columns, now time.Time) line {
 	return memberRow(g.members[r.member], c, now)
 }
 
+// memberRow has fixed columns, so that the eye can run down one of them.
 func memberRow(t sessions.Trajectory, c columns, now time.Time) line {
 	look := looks(t)
 	l := line{{plain, " "}}
@@ -144,6 +146,8 @@ func matches(t sessions.Trajectory, terms []string) bool {
 	return true
 }
 
+// haystack is the words a filter can match: state, reason, tool, and masked,
+// intervened, solved, wrong.
 func haystack(t sessions.Trajectory) string {
 	parts := []string{t.Key.String(), looks(t).word, string(t.Held), t.HeldWhy, string(t.HeldAt), t.Tool, t.Finish, "reward=" + reward(t.Reward)}
 	if t.Mask() != "" {

@@ -40,6 +40,8 @@ func (w *Workbench) loadTurns() tea.Cmd {
 	})
 }
 
+// applyTurns shows a failed read in the place of the turns, so that it is not
+// asked for again and again.
 func (w *Workbench) applyTurns(m turnsMsg) {
 	w.loading = false
 	if m.err != nil {
@@ -102,6 +104,7 @@ func (w *Workbench) loadPage() tea.Cmd {
 	})
 }
 
+// applyPage drops what came for a trajectory that is no longer chosen.
 func (w *Workbench) applyPage(m pageMsg) {
 	w.pageLoading = false
 	if m.err != nil {
@@ -128,6 +131,7 @@ func (w *Workbench) applyPage(m pageMsg) {
 // keptEvents bounds the events view to the newest.
 const keptEvents = 5000
 
+// readPatch tells an absent patch from an empty one.
 func readPatch(ctx context.Context, r sessions.Reader, t sessions.Trajectory) (*page, error) {
 	data, err := r.Patch(ctx, t.Key)
 	switch {
@@ -141,6 +145,7 @@ func readPatch(ctx context.Context, r sessions.Reader, t sessions.Trajectory) (*
 	return textPage(string(data), diff, plain), nil
 }
 
+// readVerifier says whether there is nothing yet or nothing at all.
 func readVerifier(ctx context.Context, r sessions.Reader, t sessions.Trajectory) (*page, error) {
 	data, err := r.EvalLog(ctx, t.Key)
 	switch {

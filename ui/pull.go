@@ -14,8 +14,8 @@ import (
 
 // How often the session and the gauges are looked at.
 const (
-	pullEvery   = 50 * time.Millisecond // at most
-	pullEvents  = 2000                  // events a pull
+	pullEvery   = 100 * time.Millisecond // at most
+	pullEvents  = 2000                   // events a pull
 	gaugeEvery  = time.Second
 	streamEvery = 250 * time.Millisecond // while the chosen trajectory streams
 	idleEvery   = 5 * time.Second        // while nothing runs
@@ -82,8 +82,13 @@ func (w *Workbench) readStatus(ctx context.Context, failed *error) *engine.Statu
 	return s
 }
 
-// watch waits for the next commit, but not before pullEvery has passed.
+// watch waits for the next commit, but not before pullEvery has passed. There
+// is never more than one.
 func (w *Workbench) watch() tea.Cmd {
+	if w.watching {
+		return nil
+	}
+	w.watching = true
 	wake := w.wake
 	return w.job(func(ctx context.Context) tea.Msg {
 		if !sleep(ctx, pullEvery) {
@@ -102,9 +107,10 @@ func (w *Workbench) watch() tea.Cmd {
 // while nothing runs, never once all has ended.
 func (w *Workbench) tick() tea.Cmd {
 	d := w.tickAfter()
-	if d == 0 {
+	if d == 0 || w.ticking {
 		return nil
 	}
+	w.ticking = true
 	return w.job(func(ctx context.Context) tea.Msg {
 		if !sleep(ctx, d) {
 			return nil
@@ -118,6 +124,7 @@ func (w *Workbench) tick() tea.Cmd {
 	})
 }
 
+// tickAfter is how long the gauges may stand; 0 stops the ticking.
 func (w *Workbench) tickAfter() time.Duration {
 	c := w.gauges.tally
 	switch {
@@ -131,6 +138,7 @@ func (w *Workbench) tickAfter() time.Duration {
 	return gaugeEvery
 }
 
+// sleep reports whether the time passed before the context ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

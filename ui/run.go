@@ -25,7 +25,7 @@ type Options struct {
 	Export   Exporter        // nil: exporting is not offered
 	Done     <-chan struct{} // closed when the engine has finished; nil: no engine here
 	NoColor  bool
-	Theme    string // default, light, mono; "" is default
+	Theme    string // default, light, mono; "" asks COLORFGBG, else default
 	Editor   string // "": $VISUAL, $EDITOR, vi
 
 	Input  io.Reader        // default: the terminal
@@ -48,6 +48,9 @@ func Run(ctx context.Context, opt Options) error {
 		return err
 	}
 	defer w.Close()
+	if _, isFile := out.(*sharedFile); !isFile {
+		w.w, w.h = 80, 24 // nothing will tell the size
+	}
 	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithOutput(out), tea.WithFPS(30)}
 	if opt.Input != nil {
 		options = append(options, tea.WithInput(opt.Input))
@@ -92,6 +95,7 @@ func (f *sharedWriter) Write(p []byte) (int, error) {
 	return f.w.Write(p)
 }
 
+// shareOutput keeps a file a file: tea asks it for size and modes.
 func shareOutput(w io.Writer) io.Writer {
 	if f, ok := w.(*os.File); ok {
 		return &sharedFile{File: f}

@@ -63,12 +63,16 @@ func (w *Workbench) drawList(a arrangement) []string {
 	return w.dress(a, a.list, has, caption{title: w.listTitle(), note: w.listNote()}, rows)
 }
 
+// listTitle becomes the input while a filter is typed.
 func (w *Workbench) listTitle() line {
 	if w.filtering {
 		text := clean(w.filter.text())
 		return line{{strong, "/"}, {plain, text}, {chosen, " "}}
 	}
 	l := line{{strong, "trajectories"}, {dim, fmt.Sprintf(" %d", len(w.list.trajs))}}
+	if w.arrange().mode == single {
+		l = line{{strong, fmt.Sprintf("%d listed", len(w.list.trajs))}}
+	}
 	if w.list.filter != "" {
 		n := 0
 		for _, g := range w.list.groups {
@@ -80,6 +84,9 @@ func (w *Workbench) listTitle() line {
 }
 
 func (w *Workbench) listNote() line {
+	if w.arrange().mode == single {
+		return w.tabLine()
+	}
 	if len(w.list.rows) == 0 {
 		return nil
 	}
@@ -108,10 +115,16 @@ func (w *Workbench) drawView(a arrangement) []string {
 // viewTitle is the chosen trajectory and how much of its budgets it has used.
 func (w *Workbench) viewTitle() line {
 	t, one := w.list.chosen()
+	if _, some := w.list.chosenGroup(); !some {
+		return line{{dim, "nothing chosen"}}
+	}
 	if !one {
 		return line{{strong, "group"}}
 	}
 	l := line{{strong, cleanLine(t.Key.String())}}
+	if w.arrange().mode == single {
+		return l // the tabs need the room
+	}
 	if t.Attempt > 1 {
 		l.add(warn, fmt.Sprintf(" attempt %d", t.Attempt))
 	}
@@ -124,17 +137,27 @@ func (w *Workbench) viewTitle() line {
 	return l
 }
 
+// tabLine names the views; on small screens the list is one of them.
 func (w *Workbench) tabLine() line {
-	if _, one := w.list.chosen(); !one {
+	alone := w.arrange().mode == single
+	if _, one := w.list.chosen(); !one && !alone {
 		return nil
 	}
 	l := line{}
+	if alone {
+		r := dim
+		if w.focus == listFocus {
+			r = strong
+		}
+		l.add(r, "list")
+		l.add(dim, " · ")
+	}
 	for i := tab(0); i < tabs; i++ {
 		if i > 0 {
 			l.add(dim, " · ")
 		}
 		r := dim
-		if i == w.tab {
+		if i == w.tab && (!alone || w.focus == viewFocus) {
 			r = strong
 		}
 		l.add(r, tabNames[i])
@@ -150,6 +173,9 @@ func (w *Workbench) dress(a arrangement, b box, has bool, c caption, rows []stri
 	}
 	if a.mode == wide {
 		return w.th.frame(b, edge, c, rows)
+	}
+	for len(rows) < b.h-1 { // nothing is chosen
+		rows = append(rows, spaces(b.w))
 	}
 	note := c.note
 	if len(c.foot) > 0 {

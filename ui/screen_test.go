@@ -9,6 +9,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
+
+	"rollbench/engine"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden screens and docs/keys.md")
@@ -24,7 +26,7 @@ type bench struct {
 
 func open(t *testing.T, f *fakeRun, cols, rows int, change func(*Options)) *bench {
 	t.Helper()
-	opt := Options{Reader: f, Commands: f, Clock: fakeNow, Editor: "true", Output: &strings.Builder{}}
+	opt := Options{Reader: f, Commands: f, Clock: fakeNow, Editor: "true", Theme: "default", Output: &strings.Builder{}}
 	if change != nil {
 		change(&opt)
 	}
@@ -157,6 +159,7 @@ func TestScreens(t *testing.T) {
 		{"running", "jjj<enter>"},
 		{"zoom", "jj<enter>z"},
 		{"filter", "/masked"},
+		{"nomatch", "/zzz<enter>"},
 		{"help", "?"},
 		{"messages", "sm"},
 		{"cancel", "jjX"},
@@ -228,6 +231,10 @@ func TestOtherHeads(t *testing.T) {
 	sim.run.Model = "simulated"
 	paused := fakeWhole()
 	paused.status.Paused = true
+	long := fakeWhole()
+	long.run.ID, long.run.Title = "20261129-184541-swe-smith-python-train", "swe-smith-python-train-with-a-long-name"
+	long.run.Model = "/data/models/Qwen/Qwen3-Coder-480B-A35B-Instruct-FP8"
+	long.status.Run = engine.Queue{Waiting: 1412, Busy: 256, Limit: 256}
 	silent := fakeWhole()
 	silent.status = nil
 	for _, v := range []struct {
@@ -235,7 +242,7 @@ func TestOtherHeads(t *testing.T) {
 		f      *fakeRun
 		change func(*Options)
 	}{
-		{"head-bare", bare, nil}, {"head-12gpus", many, nil}, {"head-simulated", sim, nil}, {"head-paused", paused, nil},
+		{"head-bare", bare, nil}, {"head-12gpus", many, nil}, {"head-simulated", sim, nil}, {"head-paused", paused, nil}, {"head-long", long, nil},
 		{"head-readonly", silent, func(o *Options) { o.Commands = nil }},
 	} {
 		for _, wh := range [][2]int{{80, 24}, {120, 40}} {

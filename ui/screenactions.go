@@ -41,6 +41,7 @@ func doFollow(w *Workbench) tea.Cmd {
 	return nil
 }
 
+// The list gets the keys with the filter, so that enter leaves one in it.
 func doFilter(w *Workbench) tea.Cmd {
 	w.focus = listFocus
 	w.filtering = true
@@ -48,6 +49,7 @@ func doFilter(w *Workbench) tea.Cmd {
 	return nil
 }
 
+// Enter goes in where there is something to go into, and folds a group.
 func doEnterList(w *Workbench) tea.Cmd {
 	if _, ok := w.list.chosen(); ok {
 		w.focus = viewFocus
@@ -59,6 +61,7 @@ func doEnterList(w *Workbench) tea.Cmd {
 	return nil
 }
 
+// canFold keeps enter honest: a short block has nothing to unfold.
 func canFold(w *Workbench) string {
 	if s := w.scroller(); s != nil && s.canFold(w.document(), w.viewWidth()) {
 		return ""
@@ -124,6 +127,7 @@ func doQuit(w *Workbench) tea.Cmd {
 	return nil
 }
 
+// canExport needs something that has ended: only whole trajectories are written.
 func canExport(w *Workbench) string {
 	if w.opt.Export == nil {
 		return "nothing to export with here: rollbench export " + cleanLine(w.gauges.run.ID)
@@ -140,6 +144,7 @@ type exportMsg struct {
 	err           error
 }
 
+// Exporting changes nothing, so its dialog has the focus on doing it.
 func doExport(w *Workbench) tea.Cmd {
 	c := w.gauges.tally
 	run := func(included bool) func() tea.Cmd {
@@ -153,7 +158,10 @@ func doExport(w *Workbench) tea.Cmd {
 	}
 	text := fmt.Sprintf("%d of %d trajectories have ended, %d of them masked. One JSON line for each transition.", c.ended, c.all, c.masked)
 	q := &question{name: "Export transitions", text: []line{{{plain, text}}},
-		choices: []choice{{text: "Do not export"}, {key: "t", text: "Export", do: run(false)}}}
+		choices: []choice{{text: "Do not export"}, {key: "y", text: "Export", do: run(false)}}}
+	if w.gauges.simulated() {
+		q.text = append(q.text, line{{warn, "▲ The endpoint is SIMULATED; the file says so."}})
+	}
 	if c.intervened > 0 {
 		q.text = append(q.text, line{{person, fmt.Sprintf("✎ %d intervened: left out unless included; then only sampled tokens train.", c.intervened)}})
 		q.choices = append(q.choices, choice{key: "a", text: "Include intervened", do: run(true)})

@@ -79,12 +79,14 @@ func (s *scroller) move(d document, p place, n, w int) place {
 	return p
 }
 
+// before orders places; both have to be clamped.
 func before(a, b place) bool {
 	return a.section < b.section || a.section == b.section && a.row < b.row
 }
 
 // settle puts cursor and top where they can be drawn in h rows.
 func (s *scroller) settle(d document, w, h int) {
+	h = max(h, 1)
 	if s.follow {
 		s.cursor = place{d.count() - 1, -1}
 	}

@@ -64,6 +64,7 @@ func (f *folds) toggle(id string, open bool) {
 
 // layout the section at a width; it costs nothing when nothing changed.
 func (s *section) layout(w int, f *folds) {
+	w = max(w, 1)
 	if s.laid == w && s.openLaid == f.rev+1 {
 		return
 	}
@@ -75,7 +76,7 @@ func (s *section) layout(w int, f *folds) {
 	for i := range s.blocks {
 		b := &s.blocks[i]
 		if s.rows[i] == nil {
-			s.rows[i] = b.wrap(w - s.gutter() - 1)
+			s.rows[i] = b.wrap(w - s.gutter() - 2) // the mark and a margin
 		}
 		s.starts = append(s.starts, s.total)
 		s.total += b.shown(len(s.rows[i]), f)
@@ -90,6 +91,7 @@ func (s *section) gutter() int {
 	return gutter
 }
 
+// wrap leaves a heading alone: it is cut to the width as it is drawn.
 func (b *block) wrap(w int) []row {
 	if b.kind == heading {
 		return []row{{0, 0}}
@@ -106,6 +108,7 @@ func (b *block) shown(n int, f *folds) int {
 	return b.fold + 1
 }
 
+// foldable leaves a single hidden row unfolded: the note would take as much.
 func (b *block) foldable(n int) bool { return b.fold > 0 && n > b.fold+1 }
 
 // at finds the block of a row, and the row within it.

@@ -38,6 +38,7 @@ func looks(t sessions.Trajectory) look {
 	return outcome(t)
 }
 
+// outcome of a done trajectory: its reward is its colour.
 func outcome(t sessions.Trajectory) look {
 	switch {
 	case t.Reward == nil:
@@ -67,16 +68,20 @@ func marks(t sessions.Trajectory) line {
 
 // heldText is why and where a trajectory is held: "breakpoint #2 tool=bash at after-reply".
 func heldText(t sessions.Trajectory) string {
-	s := string(t.Held)
-	if t.HeldWhy != "" && t.HeldWhy != s {
-		if strings.HasPrefix(t.HeldWhy, s) {
-			s = t.HeldWhy
-		} else {
-			s += " " + t.HeldWhy
-		}
-	}
 	if t.HeldAt != "" {
-		s += " at " + string(t.HeldAt)
+		return heldWhy(t) + " at " + cleanLine(string(t.HeldAt))
+	}
+	return heldWhy(t)
+}
+
+// heldWhy is the reason with its detail, which may repeat it.
+func heldWhy(t sessions.Trajectory) string {
+	s := string(t.Held)
+	switch {
+	case strings.HasPrefix(t.HeldWhy, s):
+		s = t.HeldWhy
+	case t.HeldWhy != "":
+		s += " " + t.HeldWhy
 	}
 	return cleanLine(s)
 }
@@ -97,6 +102,8 @@ func (c tally) mean() float64 {
 	return 0
 }
 
+// count is taken anew from all rows: they are few, and a running count could
+// drift from what the list shows.
 func count(ts []sessions.Trajectory) tally {
 	c := tally{all: len(ts)}
 	for _, t := range ts {

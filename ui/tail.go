@@ -10,14 +10,16 @@ import (
 )
 
 // viewTail is the last section of a transcript: what the trajectory is doing
-// now, or how it ended.
-func viewTail(t sessions.Trajectory, stream *engine.Stream, now time.Time) *section {
+// now, or how it ended. feedback is what a person injected and no model call
+// has carried yet.
+func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, now time.Time) *section {
 	s := &section{}
 	switch {
 	case t.State.Ended():
 		s.ended(t)
 	case t.State == sessions.Held:
-		s.title(line{{warn, "◆ held: " + heldText(t)}}, "for "+age(now.Sub(t.Since)))
+		s.title(line{{warn, "◆ held"}, {plain, " at " + string(t.HeldAt)}}, "for "+age(now.Sub(t.Since)))
+		s.add(block{id: "why", label: "why", labelRole: dim, body: warn, text: heldWhy(t)})
 		s.note(heldHelp(t.HeldAt))
 	case stream != nil:
 		s.stream(*stream, now)
@@ -26,7 +28,10 @@ func viewTail(t sessions.Trajectory, stream *engine.Stream, now time.Time) *sect
 		s.title(line{{look.role, look.glyph + " " + look.word}}, "for "+age(now.Sub(t.Since)))
 		s.note(stateHelp(t))
 	}
-	if !t.State.Ended() && len(t.Causes) > 0 {
+	if !t.State.Ended() {
+		for i, text := range feedback {
+			s.add(block{id: fmt.Sprintf("feedback%d", i), label: "✎ waits", labelRole: person, body: person, text: trim(text), fold: foldCall})
+		}
 		s.causes(t.Causes)
 	}
 	return s
@@ -56,6 +61,8 @@ func (s *section) stream(st engine.Stream, now time.Time) {
 	}
 }
 
+// ended says all that decides about training in one line: reason, reward, mask,
+// interventions.
 func (s *section) ended(t sessions.Trajectory) {
 	look := looks(t)
 	l := line{{look.role, look.glyph + " " + look.word}}
@@ -80,6 +87,7 @@ func (s *section) ended(t sessions.Trajectory) {
 	s.causes(t.Causes)
 }
 
+// causes in the order they came: the first one is the cause.
 func (s *section) causes(list []string) {
 	for i, c := range list {
 		label := "cause"
@@ -90,14 +98,15 @@ func (s *section) causes(list []string) {
 	}
 }
 
+// heldHelp says what is ahead at a gate and the keys that matter there.
 func heldHelp(g sessions.Gate) string {
 	switch g {
 	case sessions.AfterReply:
-		return "The call above has not run.\nc continue · e edit · x reject · s into · n over"
+		return "The call above has not run.\nc continue  e edit  x reject  s into  n over"
 	case sessions.BeforeModel:
-		return "The next model call has not been made.\nc continue · i inject · s into"
+		return "The next model call has not been made.\nc continue  i inject  s into"
 	case sessions.AfterTool:
-		return "The tools have run; the policy has not seen it yet.\nc continue · i inject · s into"
+		return "The tools have run; the policy has not seen it yet.\nc continue  i inject  s into"
 	case sessions.BeforeEval:
 		return "The run stage is over; the verifier has not run.\nc continue"
 	}
@@ -147,6 +156,7 @@ func viewGroup(instance string, members []sessions.Trajectory) *section {
 	return s
 }
 
+// meanReward leaves absent rewards out: absent is not 0.
 func meanReward(ts []sessions.Trajectory) (mean float64, n int) {
 	for _, t := range ts {
 		if t.Reward != nil {

@@ -96,6 +96,7 @@ func cleanLine(s string) string {
 	return strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", " ⏎ ")
 }
 
+// isPlain is the fast path: most tool output is printable ASCII.
 func isPlain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < 0x20 && c != '\n' || c > 0x7e {
@@ -185,8 +186,21 @@ func safeRune(r rune) rune {
 		return -1
 	case r == 0x2028 || r == 0x2029: // line and paragraph separators
 		return ' '
+	case unicode.Is(prepended, r): // would melt into whatever is drawn after it
+		return utf8.RuneError
 	case unicode.Is(unicode.Cf, r), r >= 0xe0000 && r <= 0xe0fff: // joiners, direction marks, tags
 		return -1
 	}
 	return r
+}
+
+// prepended are the letters of Unicode's grapheme break class Prepend (15.1);
+// the class's format characters are removed with all others.
+var prepended = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x0d4e, Hi: 0x0d4e, Stride: 1}},
+	R32: []unicode.Range32{
+		{Lo: 0x111c2, Hi: 0x111c3, Stride: 1}, {Lo: 0x113d1, Hi: 0x113d1, Stride: 1}, {Lo: 0x1193f, Hi: 0x1193f, Stride: 1},
+		{Lo: 0x11941, Hi: 0x11941, Stride: 1}, {Lo: 0x11a3a, Hi: 0x11a3a, Stride: 1}, {Lo: 0x11a84, Hi: 0x11a89, Stride: 1},
+		{Lo: 0x11d46, Hi: 0x11d46, Stride: 1}, {Lo: 0x11f02, Hi: 0x11f02, Stride: 1},
+	},
 }

@@ -45,15 +45,19 @@ var themes = map[string]theme{
 	},
 	// mono keeps weight and reverse only: glyphs and words carry the meaning.
 	"mono": {
-		dim: "2", strong: "1", warn: "1", fail: "1", person: "4", thought: "2", removed: "2",
+		dim: "2", strong: "1", warn: "1", fail: "1", person: "1", thought: "2", removed: "2",
 		hunk: "1", chosen: "7", focused: "1",
 	},
 }
 
-// pickTheme by name; "" is the default. Without colour it is always mono.
-func pickTheme(name string, noColor bool) (theme, error) {
+// pickTheme by name. "" is the light one where the terminal says (in COLORFGBG)
+// that its background is, else the default. Without colour it is always mono.
+func pickTheme(name string, noColor bool, colorFgBg string) (theme, error) {
 	if name == "" {
 		name = "default"
+		if bg := colorFgBg[strings.LastIndexByte(colorFgBg, ';')+1:]; bg == "7" || bg == "15" {
+			name = "light"
+		}
 	}
 	t, ok := themes[name]
 	if !ok {
@@ -76,6 +80,7 @@ type line []seg
 
 func (l *line) add(r role, text string) { *l = append(*l, seg{r, text}) }
 
+// width is summed from runes, as wrap and cut do: one measure everywhere.
 func (l line) width() int {
 	w := 0
 	for _, s := range l {
@@ -121,6 +126,7 @@ func cutForced(s string, w int) string {
 	return h + "…" + spaces(w-1-used)
 }
 
+// paint closes every piece: a row cut anywhere cannot leak its colour.
 func (t *theme) paint(b *strings.Builder, r role, text string) {
 	if text == "" {
 		return

@@ -35,6 +35,7 @@ type toasts struct {
 	stays bool      // until a key
 }
 
+// add cleans the text: errors quote what models and tools wrote.
 func (ts *toasts) add(now time.Time, l level, text string) {
 	ts.all = append(ts.all, toast{now, l, cleanLine(text)})
 	if len(ts.all) > keptToasts {
@@ -88,7 +89,7 @@ func (ts *toasts) page() *page {
 // draw the message over the row above the bottom line.
 func (t toast) draw(th *theme, rows []string, w int) {
 	glyph, r := t.look()
-	l := line{{r, " " + glyph + " "}, {plain, t.text + " "}}
+	l := line{{r, " " + glyph + " "}, {strong, t.text + " "}}
 	l = clip(l, w-4)
 	y := len(rows) - 2
 	if y < 0 {

@@ -42,6 +42,7 @@ func (c *turnCache) count() int {
 	return c.last
 }
 
+// A stale turn is shown until its new form is there: nothing flickers.
 func (c *turnCache) section(i int) *section {
 	if i == c.last {
 		return c.tail
@@ -72,6 +73,9 @@ func (c *turnCache) ask(near int) (from, to int) {
 		}
 	}
 	clear(c.wanted)
+	for n := from; n <= to; n++ {
+		delete(c.stale, n) // from here on a change makes it stale again
+	}
 	return from, to
 }
 
@@ -81,7 +85,6 @@ func distance(a, b int) int { return max(a-b, b-a) }
 // the store does not have is not asked for again.
 func (c *turnCache) put(turns []sessions.Turn, views map[int]*section, from, to int) {
 	for n := from; n <= to; n++ {
-		delete(c.stale, n)
 		delete(c.wanted, n)
 		if old := c.turns[n]; old != nil {
 			c.bytes -= old.bytes

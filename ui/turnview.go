@@ -37,6 +37,7 @@ func (s *section) add(b block) {
 	s.bytes += len(b.text)
 }
 
+// turnTitle marks what the training record treats differently.
 func turnTitle(t sessions.Turn) line {
 	l := line{{strong, fmt.Sprintf("turn %d", t.Index)}}
 	if t.Superseded {
@@ -94,6 +95,7 @@ func (s *section) prompt(id string, added []sessions.Message) {
 	}
 }
 
+// reply puts each observation below its call, and those without one at the end.
 func (s *section) reply(id string, t sessions.Turn) {
 	body := func(r role) role {
 		if t.Superseded {
@@ -150,10 +152,11 @@ func (s *section) call(id string, c sessions.Call, body func(role) role, answere
 	}
 	s.add(block{id: id, label: v.label, labelRole: body(call), body: body(r), kind: v.kind, text: trim(v.text), fold: foldCall, raw: v.text})
 	if c.Problem != "" && !answered {
-		s.add(block{id: id + ".p", label: "✘ invalid", labelRole: fail, body: warn, text: trim(c.Problem)})
+		s.add(block{id: id + ".p", label: "✘ invalid", labelRole: body(fail), body: body(warn), text: trim(c.Problem)})
 	}
 }
 
+// observation shows what the model saw, and says what it did not see.
 func (s *section) observation(id string, o sessions.Observation) {
 	label, r := observationLabel(o)
 	text := trim(o.Text)

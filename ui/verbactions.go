@@ -39,6 +39,7 @@ func needTrajectory(w *Workbench) string {
 	return ""
 }
 
+// canHeld is for verbs that let a held trajectory go on.
 func canHeld(w *Workbench) string {
 	if why := needTrajectory(w); why != "" {
 		return why
@@ -72,6 +73,7 @@ func canReject(w *Workbench) string {
 	return ""
 }
 
+// canEdit needs the waiting call itself, which is read with its turn.
 func canEdit(w *Workbench) string {
 	if why := canReject(w); why != "" {
 		return why
@@ -85,6 +87,7 @@ func canEdit(w *Workbench) string {
 	return ""
 }
 
+// canInject needs a model call ahead.
 func canInject(w *Workbench) string {
 	if why := needTrajectory(w); why != "" {
 		return why
@@ -96,6 +99,7 @@ func canInject(w *Workbench) string {
 	return ""
 }
 
+// canFinish is for the run stage only: before it there is nothing to evaluate.
 func canFinish(w *Workbench) string {
 	if why := needTrajectory(w); why != "" {
 		return why
@@ -137,6 +141,7 @@ func doPause(w *Workbench) tea.Cmd {
 	return w.verb(t.Key.String()+" will be held at its next gate", func(c Commands) error { return c.Pause(t.Key) })
 }
 
+// doPauseAll toggles by what the engine says, not by what was pressed before.
 func doPauseAll(w *Workbench) tea.Cmd {
 	if s := w.gauges.status; s != nil && s.Paused {
 		return w.verb("all go on", func(c Commands) error { return c.Continue(sessions.Key{}) })
@@ -144,6 +149,7 @@ func doPauseAll(w *Workbench) tea.Cmd {
 	return w.verb("all will be held at their next gates: P continues them", func(c Commands) error { return c.Pause(sessions.Key{}) })
 }
 
+// doCancel asks: a cancelled trajectory cannot go on.
 func doCancel(w *Workbench) tea.Cmd {
 	t, _ := w.list.chosen()
 	name := cleanLine(t.Key.String())
@@ -163,6 +169,7 @@ func doCancel(w *Workbench) tea.Cmd {
 	return nil
 }
 
+// doFinish asks: it masks the trajectory's tokens.
 func doFinish(w *Workbench) tea.Cmd {
 	t, _ := w.list.chosen()
 	name := cleanLine(t.Key.String())

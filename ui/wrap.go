@@ -30,6 +30,7 @@ func wrap(text string, w int) []row {
 	return rows
 }
 
+// wrapLine takes one line of the text, without its newline.
 func wrapLine(rows []row, text string, from, end, w int) []row {
 	for end-from > w {
 		h, _ := head(text[from:end], w)

@@ -1,0 +1,74 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// typed splits what the terminal delivered as one piece: held keys and slow
+// lines bring several at once. A paste stays whole.
+func (w *Workbench) typed(m tea.KeyMsg) tea.Cmd {
+	if m.Type != tea.KeyRunes || m.Paste || len(m.Runes) < 2 {
+		return w.key(m)
+	}
+	var cmds []tea.Cmd
+	for _, r := range m.Runes {
+		cmds = append(cmds, w.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: m.Alt}))
+	}
+	return tea.Sequence(cmds...)
+}
+
+// key goes to the dialog, the filter, the sheet, or by the table.
+func (w *Workbench) key(m tea.KeyMsg) tea.Cmd {
+	w.toasts.dismiss()
+	if w.dialog != nil {
+		d := w.dialog
+		cmd, done := d.key(m)
+		if done && w.dialog == d {
+			w.dialog = nil
+		}
+		return cmd
+	}
+	if w.filtering {
+		w.filterKey(m)
+		return nil
+	}
+	k := m.String()
+	if w.sheet != nil {
+		return w.sheetKey(k)
+	}
+	b := w.keys.find(k, w.focus)
+	if b == nil {
+		return nil
+	}
+	if why := b.why(w); why != "" {
+		w.toasts.add(w.now, caution, showKey(k)+": "+why)
+		return nil
+	}
+	if b.do != nil {
+		return b.do(w)
+	}
+	a := w.arrange()
+	if w.focus == listFocus {
+		w.list.key(k, a.inner(a.list).h)
+	} else if s := w.scroller(); s != nil {
+		in := a.inner(a.view)
+		s.key(w.document(), k, in.w, in.h)
+	}
+	return nil
+}
+
+// filterKey types into the filter, which acts at once.
+func (w *Workbench) filterKey(m tea.KeyMsg) {
+	switch m.String() {
+	case "enter", "tab", "up", "down":
+		w.filtering = false
+		return
+	case "esc", "ctrl+c":
+		w.filtering = false
+		w.filter.set("")
+	default:
+		w.filter.key(m)
+	}
+	w.list.filter = w.filter.text()
+	w.list.rebuild()
+}

@@ -1,0 +1,55 @@
+package ui
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Any keys in any order at any size: nothing breaks, every frame keeps its
+// shape.
+func TestMonkey(t *testing.T) {
+	var keys []string
+	for _, b := range keyTable() {
+		keys = append(keys, b.keys...)
+	}
+	for k := range keyTypes {
+		keys = append(keys, k)
+	}
+	keys = append(keys, "h", "\"", "y", "l", "a")
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		b := open(t, fakeWhole(), 120, 40, func(o *Options) { o.Export = fakeExport })
+		var sent []string
+		for range 700 {
+			k := keys[r.IntN(len(keys))]
+			switch {
+			case k == "ctrl+z" || k == "ctrl+e" || k == "Y": // leave the terminal
+				continue
+			case k == "y" && b.w.dialog == nil:
+				continue
+			}
+			if typ, ok := map[string]tea.KeyType{"f5": tea.KeyF5, "f10": tea.KeyF10, "f11": tea.KeyF11}[k]; ok {
+				b.send(tea.KeyMsg{Type: typ})
+			} else {
+				b.send(keyMsg(t, k))
+			}
+			sent = append(sent, k)
+			if r.IntN(9) == 0 {
+				b.send(tea.WindowSizeMsg{Width: 1 + r.IntN(220), Height: 1 + r.IntN(70)})
+			}
+			rows := strings.Split(b.w.View(), "\n")
+			if len(rows) != b.w.h {
+				t.Fatalf("seed %d: %d rows at %dx%d after %q", seed, len(rows), b.w.w, b.w.h, sent)
+			}
+			for _, row := range rows {
+				if ansi.StringWidth(row) != b.w.w {
+					t.Fatalf("seed %d: a row is not %d wide after %q: %q", seed, b.w.w, sent, row)
+				}
+			}
+		}
+	}
+}
