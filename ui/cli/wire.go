@@ -213,6 +213,17 @@ type work struct {
 	notices []string // to show before the run starts
 }
 
+// abandon closes what was opened so far when opening failed.
+func (w *work) abandon(err error) error {
+	if err == nil {
+		return nil
+	}
+	if failed := w.close.Close(); failed != nil {
+		return fmt.Errorf("%w (and closing what was open: %w)", err, failed)
+	}
+	return err
+}
+
 // logTo sends the log to the run's folder.
 func logTo(dir string, close *closers) (*slog.Logger, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -224,13 +235,9 @@ func logTo(dir string, close *closers) (*slog.Logger, error) {
 }
 
 // begin opens a new run.
-func (a *app) begin(ctx context.Context) (w *work, err error) {
-	w = &work{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.close.Close())
-		}
-	}()
+func (a *app) begin(ctx context.Context) (_ *work, err error) {
+	w := &work{}
+	defer func() { err = w.abandon(err) }()
 	if w.config, err = a.load(); err != nil {
 		return nil, err
 	}
