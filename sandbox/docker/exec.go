@@ -78,11 +78,15 @@ func (c *Container) follow(exec string, conn types.HijackedResponse, p sandbox.P
 	var out, err *io.PipeWriter
 	x.stdout, out = io.Pipe()
 	x.stderr, err = io.Pipe()
+	var second io.Writer = err
+	if p.Merge {
+		second = io.Discard // what the wrapping shell has to say of its own ("Killed")
+	}
 	report := &reportReader{out: out, marker: []byte(marker), code: make(chan int, 1)}
 	x.code = report.code
 	x.joined.Go(func() {
 		defer close(x.ended)
-		_, failed := stdcopy.StdCopy(report, err, conn.Reader)
+		_, failed := stdcopy.StdCopy(report, second, conn.Reader)
 		if failed == nil {
 			failed = report.flush()
 		}
