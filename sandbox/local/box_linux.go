@@ -1,0 +1,339 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rollbench/sandbox"
+)
+
+// box is one local sandbox.
+type box struct {
+	p       *Provider
+	id      string
+	level   Level
+	world   world
+	groups  cgroups
+	network bool
+
+	cmd    *exec.Cmd // bubblewrap or the init; the parent of all else
+	stderr bytes.Buffer
+	conn   *net.UnixConn
+	init   int    // pid of the init, as seen here
+	ns     uint64 // inode of its pid namespace
+
+	sendMu sync.Mutex
+	mu     sync.Mutex // guards pending, nextID
+	nextID uint64
+	calls  map[uint64]*call
+
+	lost   chan struct{} // closed when the init no longer answers
+	ended  chan struct{} // closed when cmd has been waited for
+	wg     sync.WaitGroup
+	close1 sync.Once
+	closed error
+
+	marks sandbox.Marks
+}
+
+// startTimeout bounds the way from exec to the init's hello.
+const startTimeout = 30 * time.Second
+
+// Open makes a sandbox at the best level that works here.
+func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
+	if err := checkWorkdir(spec.Workdir); err != nil {
+		return nil, fmt.Errorf("open local sandbox %s: %w", spec.Name, err)
+	}
+	p.mu.Lock()
+	level, done := p.level, p.done
+	p.mu.Unlock()
+	if done {
+		return nil, errors.New("open local sandbox: the provider is closed")
+	}
+	levels := p.levels()
+	if level != "" {
+		levels = []Level{level}
+	}
+	var why []string
+	for _, l := range levels {
+		b, err := p.openAt(ctx, spec, l)
+		if err == nil {
+			p.mu.Lock()
+			p.level = l
+			p.mu.Unlock()
+			return b, nil
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("open local sandbox %s: %w", spec.Name, ctx.Err())
+		}
+		why = append(why, fmt.Sprintf("%s: %v", l, err))
+	}
+	return nil, fmt.Errorf("open local sandbox %s: this machine cannot contain it (%s); %s", spec.Name, strings.Join(why, "; "), containFix)
+}
+
+const containFix = "install bubblewrap, use docker, or accept no containment with --allow-uncontained"
+
+// levels are those to try, best first.
+func (p *Provider) levels() []Level {
+	if p.opt.Level != "" {
+		return []Level{p.opt.Level}
+	}
+	levels := []Level{Bubblewrap, Namespaces}
+	if p.opt.AllowUncontained {
+		levels = append(levels, None)
+	}
+	return levels
+}
+
+func (p *Provider) openAt(ctx context.Context, spec sandbox.Spec, level Level) (*box, error) {
+	if level == None && !p.opt.AllowUncontained {
+		return nil, errors.New("not allowed")
+	}
+	b := &box{p: p, id: newID(spec.Name), level: level, network: spec.Network, calls: map[uint64]*call{},
+		lost: make(chan struct{}), ended: make(chan struct{})}
+	if level == None {
+		b.marks.Prefix = b.id + "/"
+	}
+	// The owner file comes first and goes last, so that no folder is ever
+	// without one.
+	if err := os.WriteFile(b.ownerFile(), []byte(p.owner.String()+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	err := b.start(ctx, spec)
+	if err == nil {
+		p.mu.Lock()
+		if p.done {
+			err = errors.New("the provider is closed")
+		} else {
+			p.open[b] = true
+		}
+		p.mu.Unlock()
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+func newID(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '-'
+	}, name)
+	var random [5]byte
+	rand.Read(random[:]) // never fails: it ends the program instead
+	return "rollbench-" + clean[:min(len(clean), 40)] + "-" + hex.EncodeToString(random[:])
+}
+
+func (b *box) dir() string       { return filepath.Join(b.p.opt.Home, b.id) }
+func (b *box) ownerFile() string { return b.dir() + ".owner" }
+
+func (b *box) start(ctx context.Context, spec sandbox.Spec) error {
+	root := filepath.Join(b.dir(), "root")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return err
+	}
+	var err error
+	if b.world, err = newWorld(root, spec.Workdir, spec.Network, b.p.opt.ReadOnly); err != nil {
+		return err
+	}
+	o := b.p.opt
+	b.groups = newCgroups(b.id, or(spec.MemoryMB, o.MemoryMB), or(spec.Pids, o.Pids), or(spec.CPUs, o.CPUs))
+	cfg := config{Level: b.level, Root: root, Workdir: b.Workdir(), Binds: b.world.binds, Network: spec.Network,
+		FileMB: or(spec.DiskMB, o.DiskMB)}
+	prefix := ""
+	if b.level == None {
+		prefix = root
+	}
+	cfg.Env = baseEnv(prefix, spec.Env)
+	return b.launch(ctx, cfg)
+}
+
+func or[T int | float64](v, def T) T {
+	if v == 0 {
+		return def
+	}
+	return v
+}
+
+// launch starts the init and waits for its hello.
+func (b *box) launch(ctx context.Context, cfg config) error {
+	stage, frames := stageServe, 1
+	attr := &syscall.SysProcAttr{Setsid: true}
+	switch b.level {
+	case Bubblewrap:
+		bwrap, err := exec.LookPath("bwrap")
+		if err != nil {
+			return errors.New("bwrap is not installed")
+		}
+		stage, frames = stageJoin, 2
+		cfg.Exec = b.world.bwrapArgs(bwrap, cfg.Network)
+	case Namespaces:
+		stage, frames = stageMount, 2
+		attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+		if !cfg.Network {
+			attr.Cloneflags |= unix.CLONE_NEWNET
+		}
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	if err := b.exec(stage, attr); err != nil {
+		return err
+	}
+	if err := b.groups.admit(b.cmd.Process.Pid); err != nil {
+		return err
+	}
+	if err := b.configure(ctx, cfg, frames); err != nil {
+		return fmt.Errorf("%w%s", err, b.lastWords())
+	}
+	b.wg.Go(b.receive)
+	return nil
+}
+
+// exec starts this binary again as a stage.
+func (b *box) exec(stage string, attr *syscall.SysProcAttr) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("socketpair", err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "init"), os.NewFile(uintptr(pair[1]), "owner")
+	defer closeAll([]*os.File{ours, theirs})
+	// Credentials tell the init's pid as seen from here.
+	if err := unix.SetsockoptInt(pair[0], unix.SOL_SOCKET, unix.SO_PASSCRED, 1); err != nil {
+		return os.NewSyscallError("setsockopt", err)
+	}
+	c, err := net.FileConn(ours)
+	if err != nil {
+		return err
+	}
+	b.conn = c.(*net.UnixConn)
+	binary, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer binary.Close()
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"rollbench", initName, stage}, Env: []string{"PATH=" + searchPath},
+		Dir: "/", ExtraFiles: []*os.File{theirs, binary}, Stderr: &b.stderr, SysProcAttr: attr, WaitDelay: 2 * time.Second}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start init: %w", err)
+	}
+	b.cmd = cmd
+	b.wg.Go(func() {
+		defer close(b.ended)
+		// How it ended shows on the socket; only what it said is of interest.
+		cmd.Wait()
+	})
+	return nil
+}
+
+// configure sends the configuration once for each stage and awaits the hello.
+func (b *box) configure(ctx context.Context, cfg config, frames int) error {
+	frame, err := encode(cfg)
+	if err != nil {
+		return err
+	}
+	if frames == 2 {
+		if err := send(b.conn, frame, nil); err != nil {
+			return fmt.Errorf("configure init: %w", err)
+		}
+	}
+	fds := make([]int, len(b.groups.tasks))
+	for i, f := range b.groups.tasks {
+		fds[i] = int(f.Fd())
+	}
+	if err := send(b.conn, frame, fds); err != nil {
+		return fmt.Errorf("configure init: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { b.conn.SetReadDeadline(time.Now()) })
+	defer stop()
+	if err := b.conn.SetReadDeadline(time.Now().Add(startTimeout)); err != nil {
+		return err
+	}
+	var hello response
+	_, pid, err := receive(b.conn, &hello)
+	if err != nil {
+		return fmt.Errorf("init did not start: %w", err)
+	}
+	b.init, b.ns = pid, hello.NS
+	start, err := sandbox.StartTime(pid)
+	if err != nil {
+		return fmt.Errorf("find init: %w", err)
+	}
+	line := fmt.Sprintf("%s\n%d/%d\n", b.p.owner, pid, start)
+	if err := os.WriteFile(b.ownerFile(), []byte(line), 0o600); err != nil {
+		return err
+	}
+	if !stop() {
+		return ctx.Err()
+	}
+	return b.conn.SetReadDeadline(time.Time{})
+}
+
+// lastWords ends a failed init and tells what it wrote.
+func (b *box) lastWords() string {
+	b.conn.Close()
+	select {
+	case <-b.ended:
+	case <-time.After(2 * time.Second):
+		b.cmd.Process.Kill()
+		<-b.ended
+	}
+	if s := strings.TrimSpace(b.stderr.String()); s != "" {
+		return " (" + strings.ReplaceAll(s[:min(len(s), 500)], "\n", "; ") + ")"
+	}
+	return ""
+}
+
+// Kind is sandbox.Local.
+func (b *box) Kind() sandbox.Kind { return sandbox.Local }
+
+// ID is the name of the sandbox's folder.
+func (b *box) ID() string { return b.id }
+
+// Workdir is where commands start.
+func (b *box) Workdir() string { return b.Path(b.world.workdir) }
+
+// Path is the identity unless the sandbox has no root of its own.
+func (b *box) Path(p string) string {
+	if b.level != None || !filepath.IsAbs(p) || p == b.world.root || strings.HasPrefix(p, b.world.root+"/") {
+		return p
+	}
+	return filepath.Join(b.world.root, p)
+}
+
+// Exec runs one command.
+func (b *box) Exec(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+	c.Dir = b.dirOf(c.Dir)
+	return sandbox.Run(ctx, b, b.marks.Next("e"), c)
+}
+
+func (b *box) dirOf(dir string) string {
+	if dir == "" {
+		return b.Workdir()
+	}
+	if !filepath.IsAbs(dir) {
+		return filepath.Join(b.Workdir(), dir)
+	}
+	return b.Path(dir)
+}
+
+// Shell starts a long-lived shell.
+func (b *box) Shell(ctx context.Context) (sandbox.Shell, error) {
+	return sandbox.NewShell(ctx, b, sandbox.ShellOptions{Dir: b.Workdir(), Group: b.marks.Next("s")})
+}

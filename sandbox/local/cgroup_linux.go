@@ -1,0 +1,223 @@
+package local
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// cgroups are the groups that limit one sandbox. Machines have version 1, 2 or
+// both at once with each controller in one of them.
+type cgroups struct {
+	dirs  []string
+	tasks []*os.File // of v1 groups, for the init's forking thread
+	procs []string   // of v2 groups, for the whole init
+	said  []string   // limits in force, in words
+	short []string   // limits that could not be set, in words
+}
+
+// controllers maps a controller's name to the folder of this process's group,
+// read from /proc/self/cgroup and /proc/self/mountinfo.
+func controllers() (v1 map[string]string, v2 string, err error) {
+	mounts, unified, err := cgroupMounts()
+	if err != nil {
+		return nil, "", err
+	}
+	b, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil, "", err
+	}
+	v1 = map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		if parts[0] == "0" && parts[1] == "" {
+			if unified != "" {
+				v2 = filepath.Join(unified, parts[2])
+			}
+			continue
+		}
+		for name := range strings.SplitSeq(parts[1], ",") {
+			if at, ok := mounts[name]; ok {
+				v1[name] = filepath.Join(at, parts[2])
+			}
+		}
+	}
+	return v1, v2, nil
+}
+
+// cgroupMounts finds where each v1 controller and the v2 hierarchy are mounted.
+func cgroupMounts() (v1 map[string]string, v2 string, err error) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	v1 = map[string]string{}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		// … mount-point options … - type source super-options
+		head, tail, ok := strings.Cut(lines.Text(), " - ")
+		fields, kind := strings.Fields(head), strings.Fields(tail)
+		if !ok || len(fields) < 5 || len(kind) < 3 {
+			continue
+		}
+		switch kind[0] {
+		case "cgroup2":
+			v2 = fields[4]
+		case "cgroup":
+			for name := range strings.SplitSeq(kind[2], ",") {
+				v1[name] = fields[4]
+			}
+		}
+	}
+	return v1, v2, lines.Err()
+}
+
+// limit is one number to set, in both versions' files.
+type limit struct {
+	controller, words string
+	v1, v2            [][2]string // file, value
+}
+
+func limits(memoryMB, pids int, cpus float64) []limit {
+	bytes := strconv.FormatInt(int64(memoryMB)<<20, 10)
+	quota := strconv.Itoa(max(int(cpus*100000), 1000))
+	return []limit{
+		{"pids", fmt.Sprintf("pids %d", pids), [][2]string{{"pids.max", strconv.Itoa(pids)}},
+			// In v2 the threads of the init are in the group too.
+			[][2]string{{"pids.max", strconv.Itoa(pids + 32)}}},
+		{"memory", fmt.Sprintf("memory %d MB", memoryMB), [][2]string{{"memory.limit_in_bytes", bytes}}, [][2]string{{"memory.max", bytes}}},
+		{"cpu", fmt.Sprintf("cpus %g", cpus), [][2]string{{"cpu.cfs_period_us", "100000"}, {"cpu.cfs_quota_us", quota}},
+			[][2]string{{"cpu.max", quota + " 100000"}}},
+	}
+}
+
+// newCgroups makes what can be made; a limit that cannot be set is told, not
+// an error, because most users may not write cgroups.
+func newCgroups(id string, memoryMB, pids int, cpus float64) cgroups {
+	var g cgroups
+	v1, v2, err := controllers()
+	if err != nil {
+		v1, v2 = nil, ""
+	}
+	for _, l := range limits(memoryMB, pids, cpus) {
+		if err := g.set(l, id, v1[l.controller], v2); err != nil {
+			g.short = append(g.short, l.controller)
+			continue
+		}
+		g.said = append(g.said, l.words)
+	}
+	return g
+}
+
+func (g *cgroups) set(l limit, id, v1, v2 string) error {
+	parent, files := v1, l.v1
+	if parent == "" {
+		parent, files = v2, l.v2
+	}
+	if parent == "" {
+		return errors.New("no such controller")
+	}
+	dir := filepath.Join(parent, id)
+	if !slices.Contains(g.dirs, dir) {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+		g.dirs = append(g.dirs, dir)
+		if v1 == "" {
+			g.procs = append(g.procs, filepath.Join(dir, "cgroup.procs"))
+		}
+	}
+	for _, f := range files {
+		// Never create: a missing file means that the controller is not on.
+		if err := writeExisting(filepath.Join(dir, f[0]), f[1]); err != nil {
+			return err
+		}
+	}
+	if v1 == "" {
+		return nil
+	}
+	tasks, err := os.OpenFile(filepath.Join(dir, "tasks"), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	g.tasks = append(g.tasks, tasks)
+	return nil
+}
+
+func writeExisting(name, value string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// admit moves a process that waits for its configuration into the v2 groups.
+func (g *cgroups) admit(pid int) error {
+	for _, name := range g.procs {
+		if err := writeExisting(name, strconv.Itoa(pid)); err != nil {
+			return fmt.Errorf("limit sandbox: %w", err)
+		}
+	}
+	return nil
+}
+
+// remove takes the groups away. The kernel lets go of dead processes with a
+// delay, hence the tries.
+func (g *cgroups) remove() error {
+	closeAll(g.tasks)
+	g.tasks = nil
+	var errs []error
+	for _, dir := range g.dirs {
+		errs = append(errs, removeGroup(dir))
+	}
+	return errors.Join(errs...)
+}
+
+func removeGroup(dir string) error {
+	for try := 0; ; try++ {
+		err := syscall.Rmdir(dir)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if !errors.Is(err, syscall.EBUSY) || try == 50 {
+			return &os.PathError{Op: "rmdir", Path: dir, Err: err}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// leftGroups are the folders that newCgroups would have made for id.
+func leftGroups(id string) []string {
+	v1, v2, err := controllers()
+	if err != nil {
+		return nil
+	}
+	var dirs []string
+	for _, parent := range []string{v1["pids"], v1["memory"], v1["cpu"], v2} {
+		if parent == "" {
+			continue
+		}
+		dir := filepath.Join(parent, id)
+		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}

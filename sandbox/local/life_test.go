@@ -1,0 +1,220 @@
+//go:build linux
+
+package local
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"rollbench/sandbox"
+)
+
+func TestOpenRefuses(t *testing.T) {
+	p := provider(t, Namespaces)
+	for dir, want := range map[string]string{
+		"":            "not an absolute path",
+		"rel/dir":     "not an absolute path",
+		"/":           "workdir /",
+		"/usr/src/x":  "system folder",
+		"/x/../proc":  "system folder",
+		"/etc/rollit": "system folder",
+	} {
+		if _, err := p.Open(t.Context(), sandbox.Spec{Workdir: dir}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", dir, err)
+		}
+	}
+	for _, opt := range []Options{{}, {Home: "/"}, {Home: t.TempDir(), ReadOnly: []string{"rel"}}} {
+		if _, err := New(opt); err == nil {
+			t.Errorf("%+v accepted", opt)
+		}
+	}
+	uncontained, err := New(Options{Home: t.TempDir(), Level: None})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := uncontained.Open(t.Context(), sandbox.Spec{Workdir: "/w"}); err == nil || !strings.Contains(err.Error(), "--allow-uncontained") {
+		t.Errorf("uncontained: %v", err)
+	}
+	if r := uncontained.Check(t.Context()); r.OK || r.Fix == "" {
+		t.Errorf("%+v", r)
+	}
+	inside := t.TempDir()
+	shown, err := New(Options{Home: filepath.Join(inside, "home"), Level: Namespaces, ReadOnly: []string{inside}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shown.Open(t.Context(), sandbox.Spec{Workdir: "/w"}); err == nil || !strings.Contains(err.Error(), "another home") {
+		t.Errorf("home inside a shown folder: %v", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, l := range []Level{Bubblewrap, Namespaces, None} {
+		t.Run(string(l), func(t *testing.T) {
+			r := provider(t, l).Check(t.Context())
+			want := string(l)
+			if !r.OK || !strings.HasPrefix(r.Isolation, want) || !strings.Contains(r.Isolation, "pids") {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// Close leaves no process, also none that left every session, and removes what
+// a command tried to make unremovable.
+func TestCloseLeavesNothing(t *testing.T) {
+	for _, l := range []Level{Bubblewrap, Namespaces, None} {
+		t.Run(string(l), func(t *testing.T) {
+			p := provider(t, l)
+			sb, err := p.Open(t.Context(), sandbox.Spec{Name: "leaves nothing", Workdir: "/workspace"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := sb.(*box)
+			nap := fmt.Sprintf("8%d", os.Getpid())
+			r, err := b.Exec(t.Context(), sandbox.Command{Timeout: time.Minute, Script: `
+setsid sh -c '(trap "" TERM; sleep ` + nap + `; sleep ` + nap + `) >/dev/null 2>&1 &' </dev/null
+env -i /usr/bin/setsid /bin/sleep ` + nap + ` >/dev/null 2>&1 &
+mkdir -p locked/in; touch locked/in/f; chmod 0 locked/in; chmod 0500 locked
+d=deep; for i in $(seq 300); do d=$d/d; done; mkdir -p $d; touch $d/f
+ln -s / rootlink; mkfifo pipe; touch "$(printf 'new\nline')"`})
+			if err != nil || r.ExitCode != 0 {
+				t.Fatalf("%s %+v %v", r.Output, r, err)
+			}
+			if n := napping(t, nap); n == 0 {
+				t.Fatal("nothing runs")
+			}
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if n := napping(t, nap); n != 0 {
+				t.Errorf("%d processes are left", n)
+			}
+			for _, dir := range leftGroups(b.id) {
+				t.Errorf("left %s", dir)
+			}
+		})
+	}
+}
+
+// napping counts processes of this machine with the number on their command line.
+func napping(t *testing.T, nap string) int {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err == nil && strings.Contains(string(b), "sleep") && strings.Contains(string(b), nap) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestOwnerDies has this test binary open a sandbox in a second process, which
+// is then killed with SIGKILL.
+func TestOwnerDies(t *testing.T) {
+	if home := os.Getenv("LOCAL_TEST_HOME"); home != "" {
+		beOwner(t, home, Level(os.Getenv("LOCAL_TEST_LEVEL")), os.Getenv("LOCAL_TEST_NAP"))
+		return
+	}
+	for _, l := range []Level{Bubblewrap, Namespaces, None} {
+		t.Run(string(l), func(t *testing.T) {
+			p := provider(t, l)
+			mine := open(t, p, sandbox.Spec{Name: "mine"})
+			nap := fmt.Sprintf("9%d", os.Getpid())
+			cmd := exec.Command("/proc/self/exe", "-test.run=^TestOwnerDies$")
+			cmd.Env = append(os.Environ(), "LOCAL_TEST_HOME="+p.opt.Home, "LOCAL_TEST_LEVEL="+string(l), "LOCAL_TEST_NAP="+nap)
+			cmd.Stderr = os.Stderr
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			id, err := bufio.NewReader(out).ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			id = strings.TrimSpace(id)
+			if removed, err := p.Reap(t.Context()); err != nil || len(removed) != 0 {
+				t.Errorf("reaped what lives: %v, %v", removed, err)
+			}
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			var exit *exec.ExitError
+			if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+				t.Fatalf("owner ended with %v", err)
+			}
+			removed, err := p.Reap(t.Context())
+			if err != nil || len(removed) != 1 || removed[0] != "local sandbox "+id {
+				t.Errorf("reaped %v, %v; want %s", removed, err, id)
+			}
+			if n := napping(t, nap); n != 0 && l != None {
+				t.Errorf("%d processes are left", n)
+			}
+			if _, err := os.Lstat(filepath.Join(p.opt.Home, id)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("folder is left: %v", err)
+			}
+			if r, err := mine.Exec(t.Context(), sandbox.Command{Script: "echo alive"}); err != nil || string(r.Output) != "alive\n" {
+				t.Errorf("my own sandbox: %+v, %v", r, err)
+			}
+		})
+	}
+}
+
+func beOwner(t *testing.T, home string, l Level, nap string) {
+	p, err := New(Options{Home: home, Level: l, AllowUncontained: l == None})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sb, err := p.Open(t.Context(), sandbox.Spec{Name: "orphan", Workdir: "/workspace"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := sb.Exec(t.Context(), sandbox.Command{Script: "setsid sleep " + nap + " >/dev/null 2>&1 &"})
+	if err != nil || r.ExitCode != 0 {
+		t.Fatal(r, err)
+	}
+	fmt.Println(sb.ID())
+	select {} // until killed
+}
+
+// A dying init is a lost sandbox, at once.
+func TestInitDies(t *testing.T) {
+	for _, l := range []Level{Bubblewrap, Namespaces} {
+		t.Run(string(l), func(t *testing.T) {
+			b := open(t, provider(t, l), sandbox.Spec{Name: "dies"})
+			up := make(chan struct{}, 8)
+			done := make(chan error, 1)
+			go func() {
+				_, err := b.Exec(t.Context(), sandbox.Command{Script: "echo up; sleep 600", OnOutput: func([]byte) { up <- struct{}{} }})
+				done <- err
+			}()
+			<-up
+			if err := killInit(b.init, b.ns, b.level); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; !errors.Is(err, sandbox.ErrLost) {
+				t.Errorf("running command: %v", err)
+			}
+			if _, err := b.Exec(t.Context(), sandbox.Command{Script: "true"}); !errors.Is(err, sandbox.ErrLost) {
+				t.Errorf("next command: %v", err)
+			}
+		})
+	}
+}

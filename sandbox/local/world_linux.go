@@ -1,0 +1,158 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// searchPath is where commands find programs.
+const searchPath = "/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// systemDirs are shown read-only where this machine has them.
+var systemDirs = []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "opt", "nix"}
+
+// systemFiles is the part of /etc that programs need and that holds no secret.
+var systemFiles = []string{"alternatives", "ssl", "ca-certificates", "pki", "passwd", "group", "nsswitch.conf",
+	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "mime.types", "magic", "protocols",
+	"services", "debian_version", "os-release", "python3", "perl", "java", "fonts"}
+
+// world is the sandbox's folder and what is shown on top of it.
+type world struct {
+	root    string
+	binds   []bind
+	workdir string
+}
+
+// checkWorkdir says whether a folder of the sandbox's own can be there.
+func checkWorkdir(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return fmt.Errorf("workdir %q is not an absolute path", dir)
+	}
+	clean := filepath.Clean(dir)
+	if clean == "/" {
+		return errors.New("workdir / cannot be a local sandbox's: use a folder such as /workspace")
+	}
+	top, _, _ := strings.Cut(clean[1:], "/")
+	switch top {
+	case "usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix", "etc", "proc", "dev", "sys":
+		return fmt.Errorf("workdir %s lies in a system folder, which a local sandbox shows read-only: use docker", clean)
+	}
+	return nil
+}
+
+// newWorld lays the folder out. Nothing of the sandbox has run, so nothing in
+// it can be a trap yet.
+func newWorld(root, workdir string, network bool, readOnly []string) (world, error) {
+	w := world{root: root, workdir: filepath.Clean(workdir)}
+	for _, dir := range []string{"proc", "dev", "etc", "tmp", "var/tmp", "run", "home", "root", w.workdir} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			return w, err
+		}
+	}
+	for _, dir := range []string{"tmp", "var/tmp"} {
+		if err := os.Chmod(filepath.Join(root, dir), 0o777|fs.ModeSticky); err != nil {
+			return w, err
+		}
+	}
+	for _, dir := range systemDirs {
+		if w.workdir == "/"+dir || strings.HasPrefix(w.workdir, "/"+dir+"/") {
+			continue // /opt, when the workdir is there
+		}
+		if err := w.show("/"+dir, true); err != nil {
+			return w, err
+		}
+	}
+	files := systemFiles
+	if network {
+		files = append([]string{"resolv.conf"}, files...)
+	}
+	for _, name := range files {
+		if err := w.show("/etc/"+name, false); err != nil {
+			return w, err
+		}
+	}
+	for _, dir := range readOnly {
+		if err := w.show(filepath.Clean(dir), false); err != nil {
+			return w, err
+		}
+	}
+	hosts := filepath.Join(root, "etc/hosts")
+	return w, os.WriteFile(hosts, []byte("127.0.0.1 localhost sandbox\n::1 localhost\n"), 0o644)
+}
+
+// show plans a read-only bind and makes its mount point; a symbolic link is
+// made again when keepLink is set, else followed.
+func (w *world) show(path string, keepLink bool) error {
+	st, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	to := filepath.Join(w.root, path)
+	from := path
+	if st.Mode()&fs.ModeSymlink != 0 {
+		if keepLink {
+			target, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(target, to)
+		}
+		from, err = filepath.EvalSymlinks(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // dangling here, so missing there
+		}
+		if err != nil {
+			return err
+		}
+		if st, err = os.Stat(from); err != nil {
+			return err
+		}
+	}
+	if strings.HasPrefix(w.root, from+"/") {
+		return fmt.Errorf("sandboxes live in %s, inside %s, which every sandbox sees: choose another home folder", w.root, from)
+	}
+	if st.IsDir() {
+		err = os.MkdirAll(to, 0o755)
+	} else if err = os.MkdirAll(filepath.Dir(to), 0o755); err == nil {
+		err = os.WriteFile(to, nil, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	w.binds = append(w.binds, bind{From: from, To: path})
+	return nil
+}
+
+// bwrapArgs is the command line that makes this world and runs the init in it.
+func (w *world) bwrapArgs(bwrap string, network bool) []string {
+	args := []string{bwrap, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts",
+		"--uid", "0", "--gid", "0", "--hostname", "sandbox", "--new-session", "--as-pid-1", "--cap-drop", "ALL"}
+	if !network {
+		args = append(args, "--unshare-net")
+	}
+	args = append(args, "--bind", w.root, "/")
+	for _, b := range w.binds {
+		args = append(args, "--ro-bind", b.From, b.To)
+	}
+	return append(args, "--dev", "/dev", "--proc", "/proc", "--chdir", "/",
+		"--", "/proc/self/fd/4", initName, stageServe)
+}
+
+// baseEnv is all that commands see of an environment: nothing of ours.
+func baseEnv(prefix string, extra map[string]string) []string {
+	env := map[string]string{"PATH": searchPath, "HOME": prefix + "/root", "LANG": "C.UTF-8", "TERM": "dumb", "USER": "root"}
+	if prefix != "" {
+		env["TMPDIR"] = prefix + "/tmp"
+	}
+	for k, v := range extra {
+		env[k] = v
+	}
+	return environ(nil, env)
+}
