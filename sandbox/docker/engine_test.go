@@ -18,6 +18,7 @@ import (
 	"github.com/docker/docker/api/types/image"
 
 	"rollbench/sandbox"
+	"rollbench/sandbox/sandboxtest"
 )
 
 // testRun labels all containers of this test process.
@@ -88,6 +89,18 @@ func run(t testing.TB, s sandbox.Sandbox, c sandbox.Command) string {
 		t.Fatalf("%+v: %v %v %d %s", c, err, r.End, r.ExitCode, r.Output)
 	}
 	return string(r.Output)
+}
+
+func TestSuite(t *testing.T) {
+	p := engine(t, Options{})
+	sandboxtest.Run(t, func(t *testing.T, spec sandbox.Spec) sandbox.Sandbox {
+		spec.Image, spec.Labels = testImage(), map[string]string{"run": testRun}
+		s, err := p.Open(t.Context(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
 }
 
 func TestLimitsAndLabels(t *testing.T) {
@@ -257,7 +270,7 @@ func buildContext(files map[string]string) func() (io.ReadCloser, error) {
 	}
 }
 
-// Sandboxes that ask for one absent image at the same time build it once; its
+// Sandsandboxes that ask for one absent image at the same time build it once; its
 // user, working directory and environment are theirs.
 func TestBuild(t *testing.T) {
 	p := engine(t, Options{})
@@ -288,14 +301,14 @@ func TestBuild(t *testing.T) {
 		defer mu.Unlock()
 		lines = append(lines, line)
 	}
-	boxes := make([]sandbox.Sandbox, 3)
-	errs := make([]error, len(boxes))
+	sandboxes := make([]sandbox.Sandbox, 3)
+	errs := make([]error, len(sandboxes))
 	var wg sync.WaitGroup
-	for i := range boxes {
-		wg.Go(func() { boxes[i], errs[i] = p.Open(t.Context(), spec) })
+	for i := range sandboxes {
+		wg.Go(func() { sandboxes[i], errs[i] = p.Open(t.Context(), spec) })
 	}
 	wg.Wait()
-	for i, s := range boxes {
+	for i, s := range sandboxes {
 		if errs[i] != nil {
 			t.Fatal(errs[i])
 		}
@@ -304,7 +317,7 @@ func TestBuild(t *testing.T) {
 	if builds != 1 || !strings.Contains(strings.Join(lines, "\n"), "Step 3/5 : RUN mkdir /made") {
 		t.Errorf("%d builds, progress %q", builds, lines)
 	}
-	c := boxes[0]
+	c := sandboxes[0]
 	if err := c.WriteFile(t.Context(), "/tests/deep/run.sh", []byte("echo ran"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -34,12 +34,12 @@ type process struct {
 	close  sync.Once
 }
 
-// as says whom a command runs as: "" is the image's user.
+// as says whom a command runs as: "" is root.
 type as struct{ user string }
 
 // Start runs a process in the container as the image's user.
 func (c *Container) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, error) {
-	return c.launch(ctx, p, as{})
+	return c.launch(ctx, p, as{user: c.imageUser})
 }
 
 func (c *Container) launch(ctx context.Context, p sandbox.Proc, who as) (*process, error) {
