@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -38,6 +39,9 @@ func serve() error {
 		return fmt.Errorf("hide from ptrace: %w", err)
 	}
 	syscall.CloseOnExec(fdBinary)
+	// A command may signal pid 1. Caught signals, unlike ignored ones, are back
+	// to their defaults in what is started from here.
+	signal.Notify(make(chan os.Signal, 1))
 	file := os.NewFile(fdSocket, "owner")
 	c, err := net.FileConn(file)
 	if err != nil {

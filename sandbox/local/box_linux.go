@@ -183,7 +183,9 @@ func (b *box) launch(ctx context.Context, cfg config) error {
 			return errors.New("bwrap is not installed")
 		}
 		stage, frames = stageJoin, 2
-		cfg.Exec = b.world.bwrapArgs(bwrap, cfg.Network)
+		if cfg.Exec, err = b.world.bwrapArgs(bwrap, cfg.Network); err != nil {
+			return err
+		}
 	case Namespaces:
 		stage, frames = stageMount, 2
 		attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
