@@ -277,7 +277,7 @@ func (b *box) configure(ctx context.Context, cfg config, frames int) error {
 	if err != nil {
 		return fmt.Errorf("find init: %w", err)
 	}
-	line := fmt.Sprintf("%s\n%d/%d\n", b.p.owner, pid, start)
+	line := fmt.Sprintf("%s\n%d/%d %s\n", b.p.owner, pid, start, b.level)
 	if err := os.WriteFile(b.ownerFile(), []byte(line), 0o600); err != nil {
 		return err
 	}
