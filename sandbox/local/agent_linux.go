@@ -61,6 +61,12 @@ func serve() error {
 			return err
 		}
 	}
+	if a.cfg.Procs > 0 {
+		n := uint64(a.cfg.Procs)
+		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n}); err != nil {
+			return fmt.Errorf("limit processes: %w", err)
+		}
+	}
 	// Orphans come to the init, also where it is not pid 1.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become reaper: %w", err)

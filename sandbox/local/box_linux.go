@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -157,6 +158,12 @@ func (b *box) start(ctx context.Context, spec sandbox.Spec) error {
 	b.groups = newCgroups(b.id, or(spec.MemoryMB, o.MemoryMB), or(spec.Pids, o.Pids), or(spec.CPUs, o.CPUs))
 	cfg := config{Level: b.level, Root: root, Workdir: b.Workdir(), Binds: b.world.binds, Network: spec.Network,
 		FileMB: or(spec.DiskMB, o.DiskMB)}
+	if slices.Contains(b.groups.short, "pids") && b.level != None && countsByNamespace() {
+		n := or(spec.Pids, o.Pids)
+		cfg.Procs = n + initThreads
+		b.groups.short = slices.DeleteFunc(b.groups.short, func(s string) bool { return s == "pids" })
+		b.groups.said = append([]string{fmt.Sprintf("pids %d", n)}, b.groups.said...)
+	}
 	prefix := ""
 	if b.level == None {
 		prefix = root
