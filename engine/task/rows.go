@@ -57,7 +57,7 @@ func (l *nameList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// maxRow bounds a line of a dataset, in bytes.
+// maxRows bounds a dataset file, in bytes.
 const maxRows = 4 << 30
 
 // loadRows reads a .jsonl file (a row a line) or a .json file (a list of rows,

@@ -35,7 +35,7 @@ func (in *Instance) Verify(ctx context.Context, sb sandbox.Sandbox, patch []byte
 }
 
 func (in *Instance) verify(ctx context.Context, sb sandbox.Sandbox, patch []byte) (Verdict, error) {
-	if err := in.Prepare(ctx, sb); err != nil {
+	if err := in.prepare(ctx, sb, false); err != nil {
 		return Verdict{}, err
 	}
 	err := apply(ctx, sb, patch)
