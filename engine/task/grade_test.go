@@ -73,17 +73,20 @@ func TestParsers(t *testing.T) {
 		want        map[string]status
 	}{
 		"pytest":  {"pytest", pytestLog, base},
-		"default": {"", strings.ReplaceAll(pytestLog, "\n", "\r\n"), base},
+		"crlf":    {"pytest", strings.ReplaceAll(pytestLog, "\n", "\r\n"), base},
 		"options": {"pytest_options", pytestLog, options},
 		"v2":      {"pytest_v2", "\x1b[32mPASSED\x1b[0m a.py::test_p[x y]\n\x1b[31mFAILED\x1b[0m a.py::t2[z] - assert 0 - no\na.py::t3 PASSED\nnothing here\n", map[string]status{"a.py::test_p[x y]": passed, "a.py::t2[z]": failed, "a.py::t3": passed}},
 		"unittest": {"unittest", unittestLog, map[string]status{
 			"test_add (tests.test_calc.T.test_add)": passed, "test_bad (tests.test_calc.T.test_bad)": failed, "test_err (tests.test_calc.T.test_err)": errored,
 			"test_noise (tests.test_calc.T.test_noise)": passed, "test_skip (tests.test_calc.T.test_skip)": skipped, "test_known (tests.test_calc.T.test_known)": xfailed,
 			"Adds two numbers.": passed, "broken (unittest.loader._FailedTest.broken)": errored}},
-		"gotest": {"gotest", gotestLog, map[string]status{"TestA/sub_one": passed, "TestA": passed, "TestB": failed, "TestC": skipped}},
-		"words":  {"pytest", "PASSEDX a\nPASSED\n FAILED a\nERRORS x\n", map[string]status{}},
+		"gotest":     {"gotest", gotestLog, map[string]status{"TestA/sub_one": passed, "TestA": passed, "TestB": failed, "TestC": skipped}},
+		"matplotlib": {"matplotlib", "PASSED t.py::test_x[MouseButton.LEFT-MouseButton.RIGHT]\n", map[string]status{"t.py::test_x[1-3]": passed}},
+		"seaborn":    {"seaborn", "t.py::test_a PASSED   [ 10%]\nFAILED t.py::test_b - no\nPASSED t.py::test_c\n", map[string]status{"t.py::test_a": passed, "t.py::test_b": failed, "t.py::test_c": passed}},
+		"sympy":      {"sympy", "sympy/core/tests/test_x.py[3]\ntest_a ok\ntest_b F\ntest_c E\ntest_d w\n________ sympy/core/tests/test_x.py:test_b ________\n", map[string]status{"test_a": passed, "test_b": failed, "test_c": errored, "sympy/core/tests/test_x.py:test_b": failed}},
+		"words":      {"pytest", "PASSEDX a\nPASSED\n FAILED a\nERRORS x\n", map[string]status{}},
 	} {
-		if got := parsers[c.parser](c.log); !maps.Equal(got, c.want) {
+		if got := runners[c.parser].parse(c.log); !maps.Equal(got, c.want) {
 			t.Errorf("%s:\ngot  %v\nwant %v", name, got, c.want)
 		}
 	}
@@ -140,7 +143,7 @@ func TestEvalScript(t *testing.T) {
 	r := &row{TestPatch: "diff --git a/tests/old.py b/tests/old.py\n--- a/tests/old.py\n+++ b/tests/old.py\n@@ -1 +1 @@\n-a\n+b\n" +
 		"diff --git a/tests/it's new.py b/tests/it's new.py\nnew file mode 100644\n--- /dev/null\n+++ b/tests/it's new.py\n@@ -0,0 +1 @@\n+EOF_ROLLBENCH\n" +
 		"diff --git a/tests/data.json b/tests/data.json\ndeleted file mode 100644\n--- a/tests/data.json\n+++ /dev/null\n@@ -1 +0,0 @@\n-{}\n"}
-	script, err := evalScript(r, "abc1234", "/testbed")
+	script, err := evalScript(r, "pytest", pytest, "abc1234", "/testbed")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +157,7 @@ func TestEvalScript(t *testing.T) {
 			t.Errorf("the script lacks %q:\n%s", want, script)
 		}
 	}
-	if bare, err := evalScript(&row{}, "abc1234", "/testbed"); err != nil || strings.Contains(bare, "git checkout") || strings.Contains(bare, "git apply") {
+	if bare, err := evalScript(&row{}, "pytest", pytest, "abc1234", "/testbed"); err != nil || strings.Contains(bare, "git checkout") || strings.Contains(bare, "git apply") {
 		t.Errorf("no test patch: %v\n%s", err, bare)
 	}
 	django := directives("django", []string{"tests/admin/test_views.py"})
@@ -168,8 +171,8 @@ func FuzzGrade(f *testing.F) {
 		f.Add(log)
 	}
 	f.Fuzz(func(t *testing.T, log string) {
-		for name, parse := range parsers {
-			g := grading{failToPass: []string{"a[", "b"}, passToPass: []string{"c"}, parse: parse}
+		for name, runner := range runners {
+			g := grading{failToPass: []string{"a[", "b"}, passToPass: []string{"c"}, parse: runner.parse}
 			reward, parts, note := g.grade(log)
 			if note == "" || strings.Contains(note, "\n") || reward == nil && !strings.HasPrefix(note, "verifier could not run") {
 				t.Errorf("%s: %v %v %q", name, reward, parts, note)
