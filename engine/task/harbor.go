@@ -203,8 +203,7 @@ func harborReference(folder fs.FS, kind *harbor) (Reference, error) {
 		return ref, err
 	}
 	if patch := heredocDiff(string(script)); patch != "" {
-		ref.Patch = []byte(patch)
-		return ref, nil
+		ref.Patch = []byte(patch) // the script stays: it may apply the diff in its own way
 	}
 	ref.Script = script
 	return ref, nil

@@ -198,7 +198,7 @@ PLAIN = "$x {y}"
 		in.Env["PLAIN"] != "$x {y}" || in.kind.(*harbor).verifierEnv["KEY"] != "yes-none" {
 		t.Errorf("%+v", in)
 	}
-	if string(in.Reference.Patch) != "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n" || in.Reference.Script != nil {
+	if string(in.Reference.Patch) != "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n" || in.Reference.Script == nil {
 		t.Errorf("reference %q, %q", in.Reference.Patch, in.Reference.Script)
 	}
 	want := []string{`unknown key "environment.colour" is ignored`, "verifier.user is ignored", "environment.gpus is ignored", "verifier.env.KEY takes HAVE from"}

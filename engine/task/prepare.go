@@ -18,7 +18,8 @@ const prepareLimit = 15 * time.Minute
 
 // Prepare lays the repository in an opened sandbox, hides history after the
 // base commit and marks that commit, so that TakePatch has something to differ
-// from. Tests and solution are not in the sandbox before Verify or Solve.
+// from. Tests and solution are not in the sandbox before Verify or Solve. It is
+// called once a sandbox: what is changed by then belongs to the base.
 func (in *Instance) Prepare(ctx context.Context, sb sandbox.Sandbox) error {
 	return in.prepare(ctx, sb, true)
 }

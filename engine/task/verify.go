@@ -51,9 +51,12 @@ func (in *Instance) verify(ctx context.Context, sb sandbox.Sandbox, patch []byte
 // Solve applies the reference solution to a prepared sandbox.
 func (in *Instance) Solve(ctx context.Context, sb sandbox.Sandbox) error {
 	var err error
-	switch {
-	case len(in.Reference.Patch) > 0:
+	patched := len(in.Reference.Patch) > 0
+	if patched {
 		err = apply(ctx, sb, in.Reference.Patch)
+	}
+	switch {
+	case patched && !(errors.Is(err, errNoApply) && len(in.Reference.Script) > 0):
 	case len(in.Reference.Script) > 0:
 		err = in.kind.solve(ctx, in, sb)
 	default:

@@ -188,6 +188,18 @@ func TestSolveByScript(t *testing.T) {
 	if got := h.sh(t, "cat f more; ls -A ../solution"); got != "new\nx" {
 		t.Errorf("%q", got)
 	}
+	in, h = smallTask(t, map[string]string{"solution/solve.sh": "cd sub; patch -p0 <<'EOF'\n--- f\n+++ f\n@@ -1 +1 @@\n-old\n+new\nEOF\n"})
+	h.sh(t, "mkdir sub; mv f sub/f; echo other >f")
+	if err := in.Prepare(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	// Tried as a diff of the workdir, then as the script it is.
+	if err := in.Solve(t.Context(), h); err != nil {
+		t.Error(err)
+	}
+	if got := h.sh(t, "cat f sub/f"); got != "other\nnew" {
+		t.Errorf("%q", got)
+	}
 	in, h = smallTask(t, map[string]string{"solution/solve.sh": "echo cannot; exit 9\n"})
 	if err := in.Solve(t.Context(), h); err == nil || err.Error() != "solve small: solve.sh: exit code 9: cannot" {
 		t.Errorf("%v", err)
