@@ -40,7 +40,7 @@ if [ -n "$ROLLBENCH_COMMIT" ]; then
   # An image may hold one set-up commit of its own on top of the base.
   if [ "$head" != "$want" ] &&
     ! { [ "$(git rev-parse -q --verify 'HEAD^' || true)" = "$want" ] && [ "$(git log -1 --format=%s)" = "SWE-bench" ]; }; then
-    git reset -q --hard "$want" -- 2>/dev/null || git reset -q --hard "$want"
+    git reset -q --hard "$want"
   fi
 fi
 
@@ -68,7 +68,8 @@ rm -rf "$gd/logs" "$gd/ORIG_HEAD" "$gd/FETCH_HEAD" "$gd/MERGE_HEAD" "$gd/CHERRY_
   "$gd/info/grafts" "$gd/rebase-merge" "$gd/rebase-apply" "$gd/worktrees" "$gd/objects/info/commit-graph" "$gd/objects/info/commit-graphs"
 
 # Everything stored must be reachable; else store again what is and drop the rest.
-stored=$(git count-objects -v | awk '/^count:|^in-pack:/ {n += $2} END {print n+0}')
+stored=0
+for word in $(git count-objects -v | sed -n 's/^count: //p; s/^in-pack: //p'); do stored=$((stored + word)); done
 reachable=$(git rev-list --objects HEAD | wc -l)
 if [ -e "$gd/objects/info/alternates" ] || [ "$stored" -ne "$reachable" ]; then
   rm -f "$gd"/objects/pack/*.keep

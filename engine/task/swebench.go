@@ -18,6 +18,8 @@ type swebench struct {
 	grading grading
 }
 
+// newRow makes an instance of a decoded row. What is wrong with a field is found
+// here, not when its trajectory is evaluated.
 func newRow(r *row, origin string) (Instance, error) {
 	name, runner, err := findRunner(r)
 	if err != nil {
@@ -70,6 +72,7 @@ func newRow(r *row, origin string) (Instance, error) {
 	return in, nil
 }
 
+// isCommit keeps anything that git or a shell could take for something else out.
 func isCommit(s string) bool {
 	return len(s) >= 7 && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
 }

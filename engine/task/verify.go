@@ -50,17 +50,13 @@ func (in *Instance) verify(ctx context.Context, sb sandbox.Sandbox, patch []byte
 
 // Solve applies the reference solution to a prepared sandbox.
 func (in *Instance) Solve(ctx context.Context, sb sandbox.Sandbox) error {
-	var err error
-	patched := len(in.Reference.Patch) > 0
-	if patched {
-		err = apply(ctx, sb, in.Reference.Patch)
+	ref := in.Reference
+	err := errors.New("the task has no reference solution")
+	if len(ref.Patch) > 0 {
+		err = apply(ctx, sb, ref.Patch)
 	}
-	switch {
-	case patched && !(errors.Is(err, errNoApply) && len(in.Reference.Script) > 0):
-	case len(in.Reference.Script) > 0:
+	if len(ref.Script) > 0 && (len(ref.Patch) == 0 || errors.Is(err, errNoApply)) {
 		err = in.kind.solve(ctx, in, sb)
-	default:
-		err = errors.New("the task has no reference solution")
 	}
 	if err != nil {
 		return fmt.Errorf("solve %s: %w", in.ID, err)
