@@ -101,7 +101,11 @@ func parseManifest(text string) (m manifest, warnings []string, err error) {
 func tomlError(err error) error {
 	var parse toml.ParseError
 	if errors.As(err, &parse) {
-		return fmt.Errorf("task.toml: line %d: %s", parse.Position.Line, firstLine(parse.Message))
+		key := ""
+		if parse.LastKey != "" {
+			key = fmt.Sprintf("key %q: ", parse.LastKey)
+		}
+		return fmt.Errorf("task.toml: line %d: %s%s", parse.Position.Line, key, firstLine(parse.Message))
 	}
 	if m := wrongType.FindStringSubmatch(firstLine(err.Error())); m != nil {
 		return fmt.Errorf("task.toml: line %s: key %q: the value is a %s; it must be a %s", m[1], m[2], m[3], m[4])
