@@ -128,7 +128,9 @@ func (c *Container) await(ctx context.Context) {
 }
 
 // config is what runs. The image's own entrypoint and health check are not
-// wanted: they would start the service that the image is made for.
+// wanted: they would start the service that the image is made for. The container
+// is root's, since an engine gives root no capabilities in a container that is
+// another user's; commands run as the image's user by exec.
 func (p *Provider) config(spec sandbox.Spec) *container.Config {
 	labels := map[string]string{}
 	for k, v := range spec.Labels {
@@ -145,7 +147,7 @@ func (p *Provider) config(spec sandbox.Spec) *container.Config {
 		env = append(env, k+"="+spec.Env[k])
 	}
 	return &container.Config{
-		Image: spec.Image, Entrypoint: idle, Cmd: []string{}, OpenStdin: true,
+		Image: spec.Image, User: "0:0", Entrypoint: idle, Cmd: []string{}, OpenStdin: true,
 		Env: env, WorkingDir: spec.Workdir, Labels: labels,
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}

@@ -34,12 +34,12 @@ type process struct {
 	close  sync.Once
 }
 
-// as says whom a command runs as: "" is the image's user.
+// as says whom a command runs as: "" is root.
 type as struct{ user string }
 
 // Start runs a process in the container as the image's user.
 func (c *Container) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, error) {
-	return c.launch(ctx, p, as{})
+	return c.launch(ctx, p, as{user: c.imageUser})
 }
 
 func (c *Container) launch(ctx context.Context, p sandbox.Proc, who as) (*process, error) {
@@ -78,11 +78,15 @@ func (c *Container) follow(exec string, conn types.HijackedResponse, p sandbox.P
 	var out, err *io.PipeWriter
 	x.stdout, out = io.Pipe()
 	x.stderr, err = io.Pipe()
+	var second io.Writer = err
+	if p.Merge {
+		second = io.Discard // what the wrapping shell has to say of its own ("Killed")
+	}
 	report := &reportReader{out: out, marker: []byte(marker), code: make(chan int, 1)}
 	x.code = report.code
 	x.joined.Go(func() {
 		defer close(x.ended)
-		_, failed := stdcopy.StdCopy(report, err, conn.Reader)
+		_, failed := stdcopy.StdCopy(report, second, conn.Reader)
 		if failed == nil {
 			failed = report.flush()
 		}

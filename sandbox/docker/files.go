@@ -217,8 +217,14 @@ func printf(data []byte) string {
 	var b strings.Builder
 	b.Grow(len(data) + len(data)/8 + 16)
 	b.WriteString("printf '")
-	for _, ch := range data {
+	for i, ch := range data {
 		switch ch {
+		case '-':
+			if i == 0 { // or it would begin an option
+				b.WriteString(`\055`)
+				continue
+			}
+			b.WriteByte(ch)
 		case '%':
 			b.WriteString("%%")
 		case '\\':

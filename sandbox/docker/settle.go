@@ -12,7 +12,7 @@ func (c *Container) settle(ctx context.Context) error {
 	if name, _, _ := strings.Cut(c.imageUser, ":"); name == "" || name == "root" || name == "0" {
 		return nil
 	}
-	said, err := c.helper(ctx, []string{"/bin/sh", "-c", "id -u && id -g"}, as{})
+	said, err := c.helper(ctx, []string{"/bin/sh", "-c", "id -u && id -g"}, as{user: c.imageUser})
 	if err != nil {
 		return fmt.Errorf("who is user %q: %w: %s", c.imageUser, err, oneLine(said))
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -157,6 +158,12 @@ func (b *box) start(ctx context.Context, spec sandbox.Spec) error {
 	b.groups = newCgroups(b.id, or(spec.MemoryMB, o.MemoryMB), or(spec.Pids, o.Pids), or(spec.CPUs, o.CPUs))
 	cfg := config{Level: b.level, Root: root, Workdir: b.Workdir(), Binds: b.world.binds, Network: spec.Network,
 		FileMB: or(spec.DiskMB, o.DiskMB)}
+	if slices.Contains(b.groups.short, "pids") && b.level != None && countsByNamespace() {
+		n := or(spec.Pids, o.Pids)
+		cfg.Procs = n + initThreads
+		b.groups.short = slices.DeleteFunc(b.groups.short, func(s string) bool { return s == "pids" })
+		b.groups.said = append([]string{fmt.Sprintf("pids %d", n)}, b.groups.said...)
+	}
 	prefix := ""
 	if b.level == None {
 		prefix = root
@@ -183,7 +190,9 @@ func (b *box) launch(ctx context.Context, cfg config) error {
 			return errors.New("bwrap is not installed")
 		}
 		stage, frames = stageJoin, 2
-		cfg.Exec = b.world.bwrapArgs(bwrap, cfg.Network)
+		if cfg.Exec, err = b.world.bwrapArgs(bwrap, cfg.Network); err != nil {
+			return err
+		}
 	case Namespaces:
 		stage, frames = stageMount, 2
 		attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
@@ -275,7 +284,7 @@ func (b *box) configure(ctx context.Context, cfg config, frames int) error {
 	if err != nil {
 		return fmt.Errorf("find init: %w", err)
 	}
-	line := fmt.Sprintf("%s\n%d/%d\n", b.p.owner, pid, start)
+	line := fmt.Sprintf("%s\n%d/%d %s\n", b.p.owner, pid, start, b.level)
 	if err := os.WriteFile(b.ownerFile(), []byte(line), 0o600); err != nil {
 		return err
 	}

@@ -218,3 +218,24 @@ func TestInitDies(t *testing.T) {
 		})
 	}
 }
+
+// The pids limit holds, whatever it is that counts. The command starts no more
+// than 200 processes in any case.
+func TestPidsLimit(t *testing.T) {
+	for _, l := range []Level{Bubblewrap, Namespaces} {
+		t.Run(string(l), func(t *testing.T) {
+			b := open(t, provider(t, l), sandbox.Spec{Name: "pids", Pids: 64})
+			if !strings.Contains(b.Isolation(), "pids 64") {
+				t.Skipf("no pids limit here: %s", b.Isolation())
+			}
+			r, err := b.Exec(t.Context(), sandbox.Command{Timeout: 3 * time.Second,
+				Script: "for i in $(seq 200); do sleep 600 >/dev/null 2>&1 & done; echo all"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(string(r.Output), "all\n") && r.End == sandbox.Exited && !strings.Contains(string(r.Output), "fork") {
+				t.Errorf("200 processes under a limit of 64: %s", r.Output)
+			}
+		})
+	}
+}
