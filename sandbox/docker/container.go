@@ -29,8 +29,9 @@ const (
 
 // capabilities are what package managers and tests need when they run as root:
 // changing owners and modes, acting on other users' files, becoming another
-// user, and stopping that user's processes. All others are dropped.
-var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID"}
+// user, and stopping that user's processes. SYS_PTRACE lets the killing of a
+// tree read the marks of other users' processes. All others are dropped.
+var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SYS_PTRACE"}
 
 // idle keeps a container alive with nothing but sh: its standard input is open
 // and never written to. Its mark says that it is no orphan of a command.

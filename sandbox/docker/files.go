@@ -73,7 +73,7 @@ func (l *lazyShell) close() error {
 type root struct{ *Container }
 
 func (r root) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, error) {
-	return r.launch(ctx, p, as{user: "0:0"})
+	return r.launch(ctx, p, as{})
 }
 
 // script runs one of the file calls in a subshell, so that it can exit.
