@@ -252,6 +252,24 @@ func TestKillAtThePidsLimit(t *testing.T) {
 	}
 }
 
+// What an agent may do to stray processes does not end the sandbox.
+func TestKillingShellsInside(t *testing.T) {
+	c := open(t, engine(t, Options{}), sandbox.Spec{})
+	if _, err := c.Exec(t.Context(), sandbox.Command{Script: "pkill -x sh; kill -TERM -1; true"}); err != nil {
+		t.Error(err)
+	}
+	run(t, c, sandbox.Command{Script: "true"})
+}
+
+func TestOpenCancelled(t *testing.T) {
+	p := engine(t, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Open(ctx, sandbox.Spec{Image: testImage(), Name: t.Name()}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
 func TestMissingImage(t *testing.T) {
 	p := engine(t, Options{})
 	_, err := p.Open(t.Context(), sandbox.Spec{Image: "127.0.0.1:1/rollbench/no-such:1"})
