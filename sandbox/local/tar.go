@@ -60,6 +60,12 @@ func unpackEntry(root *os.Root, name string, h *tar.Header, r io.Reader) error {
 		}
 		return root.Chmod(name, perm|0o700) // or its entries could not be unpacked
 	case tar.TypeReg:
+		// A few bytes of a sparse file may stand for exabytes of zeros.
+		for key := range h.PAXRecords {
+			if strings.HasPrefix(key, "GNU.sparse.") {
+				return errors.New("sparse files are not unpacked")
+			}
+		}
 		return unpackFile(root, name, h, perm, r)
 	case tar.TypeSymlink:
 		if err := makeRoom(root, name); err != nil {
