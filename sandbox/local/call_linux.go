@@ -161,7 +161,14 @@ func (b *folder) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, er
 	pr.call = c
 	// The answer comes within the time of a fork; a command that ctx ends must
 	// be known to have started, to be killed.
-	if _, err := b.await(context.WithoutCancel(ctx), c); err != nil {
+	actx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
+	defer cancel()
+	if _, err := b.await(actx, c); err != nil {
+		if actx.Err() != nil {
+			// An init that does not answer cannot kill either: end it all.
+			b.conn.Close()
+			err = b.lostError()
+		}
 		return fail(err)
 	}
 	closeAll(pass)
