@@ -137,23 +137,17 @@ func (x *process) Wait() (int, error) {
 	if err != nil {
 		return -1, x.c.check(err)
 	}
-	if code == 128+9 {
-		// Killed: by the container's own end, perhaps, of which the engine tells a moment later.
-		select {
-		case <-x.c.lost:
-			return -1, x.c.gone
-		case <-time.After(settleTime):
+	if code == 128+9 && x.mark != "" {
+		// Killed: by the container's own end, perhaps.
+		if err := x.c.probe(); err != nil {
+			return -1, err
 		}
 	}
 	return code, nil
 }
 
-const (
-	// settleTime is how much later than a command's end that of its container is known.
-	settleTime = 150 * time.Millisecond
-	// resultLimit bounds the wait for an exit code after the streams have ended.
-	resultLimit = 15 * time.Second
-)
+// resultLimit bounds the wait for an exit code after the streams have ended.
+const resultLimit = 15 * time.Second
 
 // result asks the engine for the exit code until it knows it.
 func (x *process) result() (int, error) {

@@ -61,10 +61,12 @@ func TestRewrite(t *testing.T) {
 		{Name: "a/../../x", Typeflag: tar.TypeReg},
 		{Name: "/etc/x", Typeflag: tar.TypeReg},
 		{Name: "h", Typeflag: tar.TypeLink, Linkname: "../x"},
+		{Name: "to/x", Typeflag: tar.TypeReg},
+		{Name: "h", Typeflag: tar.TypeLink, Linkname: "to/x"},
 		{Name: "d", Typeflag: tar.TypeChar},
 		{Name: "f", Typeflag: tar.TypeFifo},
 	} {
-		if err := rewrite(io.Discard, tarOf(t, bad), 0, 0); !errors.Is(err, errEntry) || !strings.Contains(err.Error(), bad.Name) {
+		if err := rewrite(io.Discard, tarOf(t, tar.Header{Name: "to", Typeflag: tar.TypeSymlink, Linkname: "/etc"}, bad), 0, 0); !errors.Is(err, errEntry) || !strings.Contains(err.Error(), bad.Name) {
 			t.Errorf("%s: %v", bad.Name, err)
 		}
 	}

@@ -22,7 +22,7 @@ func (c *Container) settle(ctx context.Context) error {
 	}
 	c.user = ids[0] + ":" + ids[1]
 	const hand = `[ ! -O "$1" ] || { set -- "$@" "$1"/*; [ -e "$3" ] || chown "$2" "$1"; }`
-	if said, err = c.helper(ctx, []string{"/bin/sh", "-c", hand, "sh", c.workdir, c.user}, as{user: "0:0"}); err != nil {
+	if said, err = c.helper(ctx, []string{"/bin/sh", "-c", hand, "sh", c.workdir, c.user}, as{}); err != nil {
 		return fmt.Errorf("give %s to user %s: %w: %s", c.workdir, c.user, err, oneLine(said))
 	}
 	return nil

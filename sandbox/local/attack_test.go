@@ -15,7 +15,7 @@ import (
 
 // limited opens a contained sandbox whose limits are known to be in force;
 // without them nothing hostile is run.
-func limited(t *testing.T, l Level) *box {
+func limited(t *testing.T, l Level) *folder {
 	t.Helper()
 	b := open(t, provider(t, l), sandbox.Spec{Name: "attack", Pids: 64, MemoryMB: 256, DiskMB: 16, CPUs: 0.5})
 	if b.level == None || len(b.groups.short) > 0 {
@@ -96,7 +96,7 @@ func TestAttacks(t *testing.T) {
 }
 
 // scripted kills as sandboxes do that have nothing but a sh.
-type scripted struct{ *box }
+type scripted struct{ *folder }
 
 func (s scripted) KillTree(ctx context.Context, t sandbox.Tree) error {
 	p, err := s.Start(ctx, sandbox.Proc{Argv: sandbox.KillArgv(t, 200*time.Millisecond), Merge: true})

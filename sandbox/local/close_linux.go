@@ -16,7 +16,7 @@ import (
 )
 
 // Close kills everything and removes the folder.
-func (b *box) Close() error {
+func (b *folder) Close() error {
 	b.close1.Do(func() {
 		b.p.mu.Lock()
 		delete(b.p.open, b)
@@ -26,7 +26,7 @@ func (b *box) Close() error {
 	return b.closed
 }
 
-func (b *box) end() error {
+func (b *folder) end() error {
 	var errs []error
 	if b.conn != nil {
 		b.conn.Close() // the init exits at the end of its socket
@@ -50,7 +50,7 @@ func (b *box) end() error {
 
 // kill does not rely on the init's exit, except where only the init can find
 // what it started.
-func (b *box) kill() error {
+func (b *folder) kill() error {
 	grace := time.Duration(0)
 	if b.level == None {
 		grace = killLimit + time.Second

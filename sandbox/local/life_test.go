@@ -79,7 +79,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := sb.(*box)
+			b := sb.(*folder)
 			nap := fmt.Sprintf("8%d", os.Getpid())
 			r, err := b.Exec(t.Context(), sandbox.Command{Timeout: time.Minute, Script: `
 setsid sh -c '(trap "" TERM; sleep ` + nap + `; sleep ` + nap + `) >/dev/null 2>&1 &' </dev/null
