@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -317,4 +318,30 @@ func TestFlights(t *testing.T) {
 	if err := f.do(t.Context(), t.Context(), "k", nil, func(context.Context, func(string)) error { return nil }); err != nil {
 		t.Error(err)
 	}
+}
+
+// FuzzReport: whatever the output, it comes through unchanged around the report.
+func FuzzReport(f *testing.F) {
+	f.Add([]byte("out"), []byte("later"), uint8(3), uint8(7))
+	f.Add([]byte("0123456789abcde"), []byte(";"), uint8(255), uint8(1))
+	f.Fuzz(func(t *testing.T, before, after []byte, code, size uint8) {
+		const marker = "0123456789abcdef"
+		if bytes.Contains(before, []byte(marker)) {
+			return
+		}
+		stream := slices.Concat(before, []byte(marker+strconv.Itoa(int(code))+";"), after)
+		if bytes.Index(stream, []byte(marker)) != len(before) {
+			return // before and the marker together make an earlier one
+		}
+		var out bytes.Buffer
+		r := &reportReader{out: &out, marker: []byte(marker), code: make(chan int, 1)}
+		for piece := range slices.Chunk(stream, int(size)+1) {
+			if _, err := r.Write(piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := <-r.code; got != int(code) || !bytes.Equal(out.Bytes(), slices.Concat(before, after)) {
+			t.Errorf("code %d, output %q", got, out.Bytes())
+		}
+	})
 }
