@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"rollbench/engine/dispatch"
@@ -39,6 +40,7 @@ type Dispatcher struct {
 	MaxEval  int    `toml:"max_eval_parallel_agents" json:"max_eval_parallel_agents"`
 	MaxLive  int    `toml:"max_live_sandboxes" json:"max_live_sandboxes"`
 	MaxReady int    `toml:"max_ready" json:"max_ready"`
+	Order    string `toml:"order" json:"order"`
 }
 
 // Limits of the dispatcher.
@@ -118,6 +120,9 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 func (c Config) Check() error {
 	if err := dispatch.Check(dispatch.Policy(c.Dispatcher.Type), c.Dispatcher.Limits()); err != nil {
 		return err
+	}
+	if !slices.Contains(dispatch.Orders(), dispatch.Order(c.Dispatcher.Order)) {
+		return fmt.Errorf("dispatcher.order is %q: use one of %v", c.Dispatcher.Order, dispatch.Orders())
 	}
 	for _, k := range []struct {
 		name string

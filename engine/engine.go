@@ -37,7 +37,10 @@ type Options struct {
 	// in every run, so that runs repeat.
 	Meet   func(session, stream string, in *task.Instance, workdir string)
 	Forget func(session string)
-	Log    *slog.Logger
+	// History is how long a trajectory of an instance took in earlier runs,
+	// in seconds, for dispatcher.order = longest_first.
+	History map[string]float64
+	Log     *slog.Logger
 }
 
 // Engine is one run, from New to the end of Run.
@@ -84,8 +87,8 @@ type trajectory struct {
 // ErrStopped is the cause when a person stops the run; it can be resumed.
 var ErrStopped = errors.New("stopped: `rollbench resume` goes on")
 
-// Members are the trajectories of a new run in queue order: all of an
-// instance, then the next (trajectory-major, as SkyRL-Agent's).
+// Members are the trajectories of a new run, those of an instance together.
+// In which order they start is dispatcher.order.
 func Members(instances []*task.Instance, n int) []sessions.Key {
 	var keys []sessions.Key
 	for _, in := range instances {
@@ -143,7 +146,12 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 
 func (e *Engine) core() *dispatch.Core {
 	d := e.opt.Config.Dispatcher
-	core := dispatch.NewCore(dispatch.Policy(d.Type), d.Limits(), len(e.items), nil)
+	groups := make([]string, len(e.items))
+	for i, t := range e.items {
+		groups[i] = t.key.Instance
+	}
+	order := dispatch.Arrange(dispatch.Order(d.Order), groups, e.opt.History)
+	core := dispatch.NewCore(dispatch.Policy(d.Type), d.Limits(), len(e.items), order)
 	for i, t := range e.items {
 		switch {
 		case t.skip:

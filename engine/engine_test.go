@@ -76,7 +76,7 @@ func newRig(t *testing.T, set func(*Config, *simulated.Options)) *rig {
 	r := &rig{t: t, home: t.TempDir()}
 	c := Config{
 		Generator:  Generator{NumTrajectories: 2, MaxIterations: 30, MaxPromptLength: 1 << 17},
-		Dispatcher: Dispatcher{Type: "async_pipeline", MaxInit: 2, MaxRun: 3, MaxEval: 1, MaxLive: 4},
+		Dispatcher: Dispatcher{Type: "async_pipeline", MaxInit: 2, MaxRun: 3, MaxEval: 1, MaxLive: 4, Order: "group"},
 		Sandbox:    Sandbox{Kind: "local"},
 		Tools:      Tools{Bash: true, Editor: true, Finish: true, Observation: 30000, File: 10000},
 		Endpoint:   Server{Streaming: true},

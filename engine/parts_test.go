@@ -73,7 +73,6 @@ func TestStreamKeepsATail(t *testing.T) {
 	}
 }
 
-// The queue order is trajectory-major, as SkyRL-Agent's.
 func TestMembers(t *testing.T) {
 	got := fmt.Sprint(Members([]*task.Instance{{ID: "a"}, {ID: "b"}}, 2))
 	if want := "[a#0 a#1 b#0 b#1]"; got != want {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"rollbench/engine"
+	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
 	"rollbench/engine/infer/simulated"
 	"rollbench/engine/task"
@@ -304,6 +305,11 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 		return err
 	}
 	opt := engine.Options{Config: w.config.Config, Instances: instances, Providers: ps, Client: w.ep.client, Capabilities: w.ep.caps, Log: log}
+	if w.config.Dispatcher.Order == string(dispatch.LongestFirst) {
+		if opt.History, err = pastTimes(ctx, dir, w.store.Run().ID); err != nil {
+			return err
+		}
+	}
 	if w.ep.sim != nil {
 		opt.Meet = w.ep.meet
 		opt.Forget = w.ep.sim.Forget
