@@ -95,6 +95,10 @@ type TimeLimits struct {
 	Init Duration `toml:"init" json:"init"`
 	Run  Duration `toml:"run" json:"run"`
 	Eval Duration `toml:"eval" json:"eval"`
+	// Retries of init and eval, each in a fresh sandbox, when the sandbox or
+	// the engine behind it fails. A model's own failure is never retried.
+	Retries int      `toml:"retries" json:"retries"`
+	Backoff Duration `toml:"retry_backoff" json:"retry_backoff"` // before the first, doubled each time
 }
 
 // Duration is a time.Duration written as text: "90s", "1h30m".
@@ -137,6 +141,9 @@ func (c Config) Check() error {
 		if k.n < 1 {
 			return fmt.Errorf("%s is %d: it must be at least 1", k.name, k.n)
 		}
+	}
+	if c.Limits.Retries < 0 {
+		return fmt.Errorf("limits.retries is %d: it must not be negative", c.Limits.Retries)
 	}
 	if t := c.Generator.Sampling.Temperature; t != nil && !(*t >= 0 && *t <= 10) {
 		return fmt.Errorf("generator.sampling_params.temperature is %v: use a number from 0 to 10", *t)

@@ -248,6 +248,40 @@ func TestInitFails(t *testing.T) {
 	r.nothingOpen()
 }
 
+// A sandbox that fails is tried again in a fresh one, and the tries are told.
+func TestRetries(t *testing.T) {
+	r := newRig(t, func(c *Config, _ *simulated.Options) { c.Limits = TimeLimits{Retries: 2, Backoff: Duration(time.Millisecond)} }).engine()
+	var mu sync.Mutex
+	failed := map[string]int{}
+	r.local.fail = func(name string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		failed[name]++
+		if failed[name] <= 2 {
+			return errors.New("engine is busy")
+		}
+		return nil
+	}
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for key, row := range r.rows() {
+		if row.State != sessions.Done || row.Attempt != 1 {
+			t.Errorf("%s is %s in attempt %d", key, row.State, row.Attempt)
+		}
+	}
+	tries := 0
+	for _, e := range r.events(sessions.KindWarning) {
+		if strings.Contains(string(e.Data), "init failed (1 of 3 tries): open a local sandbox: engine is busy") {
+			tries++
+		}
+	}
+	if tries != 4 {
+		t.Errorf("%d first tries of init were told, want 4", tries)
+	}
+	r.nothingOpen()
+}
+
 // A verifier that could not run leaves the reward absent, never 0.
 func TestEvalFails(t *testing.T) {
 	r := newRig(t, nil).engine()
