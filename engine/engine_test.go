@@ -250,7 +250,9 @@ func TestInitFails(t *testing.T) {
 
 // A sandbox that fails is tried again in a fresh one, and the tries are told.
 func TestRetries(t *testing.T) {
-	r := newRig(t, func(c *Config, _ *simulated.Options) { c.Limits = TimeLimits{Retries: 2, Backoff: Duration(time.Millisecond)} }).engine()
+	r := newRig(t, func(c *Config, _ *simulated.Options) {
+		c.Limits = TimeLimits{Retries: 2, Backoff: Duration(time.Millisecond)}
+	}).engine()
 	var mu sync.Mutex
 	failed := map[string]int{}
 	r.local.fail = func(name string) error {
