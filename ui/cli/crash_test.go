@@ -10,7 +10,7 @@ import (
 )
 
 // slow enough that the kill falls into the middle of the run.
-var slow = []string{"--set", "simulated.latency=120ms", "--set", "simulated.tokens_per_second=1500", "--set", "dispatcher.max_parallel_agents=3"}
+var slow = []string{"--set", "simulated.latency=60ms", "--set", "simulated.tokens_per_second=3000", "--set", "dispatcher.max_parallel_agents=3"}
 
 // kill -9 in the middle, then resume: what had finished stays, the rest goes
 // on or starts again, the set is unchanged and nothing is left behind.

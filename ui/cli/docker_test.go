@@ -118,7 +118,7 @@ func TestKillAndResumeInDocker(t *testing.T) {
 	image := testImage(t)
 	s := newShop(t)
 	s.killAfter(1, "] done", append([]string{"run", "--headless", "--tasks", "bundled", "--instances", "pager-last-page", "--sandbox", "docker",
-		"--set", "sandbox.build_args.BASE=" + image, "--set", "generator.num_trajectories=6"}, slow...)...)
+		"--set", "sandbox.build_args.BASE=" + image}, slow...)...)
 	run := s.id()
 	left := containers(t, run)
 	if len(left) == 0 {
@@ -135,7 +135,7 @@ func TestKillAndResumeInDocker(t *testing.T) {
 	if err := json.Unmarshal(out, &o); err != nil {
 		t.Fatal(err)
 	}
-	if o.Trajectories != 6 || o.Done != 6 {
+	if o.Trajectories != 4 || o.Done != 4 {
 		t.Errorf("after the resume: %+v", o)
 	}
 	if got := containers(t, run); len(got) != 0 {

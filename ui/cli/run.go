@@ -58,7 +58,7 @@ func (a *app) work(ctx context.Context, w *work) (err error) {
 	} else {
 		err = a.screen(ctx, w)
 	}
-	if errors.Is(err, engine.ErrStopped) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+	if errors.Is(err, engine.ErrStopped) || ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, context.Canceled)) {
 		id := w.store.Run().ID
 		return &exit{1, fmt.Errorf("run %s is stopped, nothing is lost; `rollbench resume %s` goes on", id, id)}
 	}
