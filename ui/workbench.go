@@ -80,7 +80,10 @@ type Workbench struct {
 
 // New makes a workbench. Close ends what waits on its behalf.
 func New(ctx context.Context, opt Options) (*Workbench, error) {
-	th, err := pickTheme(opt.Theme, opt.NoColor, os.Getenv("COLORFGBG"))
+	if opt.Output == nil {
+		opt.Output = os.Stdout
+	}
+	th, err := pickTheme(opt.Theme, opt.NoColor, os.Getenv("COLORFGBG"), newRenderer(opt.Output, os.Getenv("TERM"), os.Getenv("COLORTERM")))
 	if err != nil {
 		return nil, err
 	}
