@@ -60,6 +60,14 @@ func (w *Workbench) settleEnd() {
 	if !ended {
 		return
 	}
+	switch {
+	case w.file != "":
+		w.gauges.next = "exported to " + w.file
+	case w.opt.Export != nil:
+		w.gauges.next = "E exports the transitions"
+	default:
+		w.gauges.next = "rollbench export " + cleanLine(w.gauges.run.ID)
+	}
 	for _, t := range w.list.trajs {
 		if t.Ended.After(w.gauges.since) {
 			w.gauges.since = t.Ended
@@ -140,7 +148,7 @@ func (w *Workbench) settle() {
 	if t, one := w.list.chosen(); one {
 		w.turns.point(t.Key, t.Attempt)
 		w.turns.last = max(w.turns.last, t.Turn)
-		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], w.now)
+		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], w.turns.answered, w.now)
 		if w.turns.last > 0 { // even unseen: the call that waits is in it
 			w.turns.section(w.turns.last - 1)
 		}

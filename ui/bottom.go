@@ -70,12 +70,12 @@ func (w *Workbench) barKeys(room int) line {
 		if b.name == "" || b.name == "help" || b.why(w) != "" {
 			return
 		}
-		key := showKey(b.keys[0])
-		need := width(key) + width(b.name) + 3
+		k := showKey(b.Keys()[0])
+		need := width(k) + width(b.name) + 3
 		if need > left {
 			return
 		}
-		l = append(l, seg{strong, key}, seg{dim, " " + w.barName(b) + "  "})
+		l = append(l, seg{strong, k}, seg{dim, " " + w.barName(b) + "  "})
 		left -= need
 	}
 	for _, s := range []scope{debugger, here, anywhere} {

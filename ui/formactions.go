@@ -65,6 +65,10 @@ func doEdit(w *Workbench) tea.Cmd {
 		f.fields = []field{tool, {name: "arguments", editor: newEditor(c.Arguments, false), ext: ".json"}}
 	}
 	f.at = min(1, len(f.fields)-1)
+	unchanged, err := formArgs(f.values(), args, asForm)
+	if err != nil { // broken arguments are there to be mended
+		unchanged = c.Arguments
+	}
 	f.swap = func(f *form) error { return swapArgs(f, &args, &asForm) }
 	f.send = func(v []string) (tea.Cmd, error) {
 		text, err := formArgs(v, args, asForm)
@@ -74,6 +78,9 @@ func doEdit(w *Workbench) tea.Cmd {
 		name := strings.TrimSpace(v[0])
 		if name == "" {
 			return nil, errors.New("the call needs a tool's name")
+		}
+		if name == c.Name && text == unchanged {
+			return nil, errors.New("nothing is changed yet: esc leaves the call as it is")
 		}
 		return w.verb("the call of "+t.Key.String()+" is replaced: c runs it", func(cmd Commands) error { return cmd.EditCall(t.Key, index, name, text) }), nil
 	}

@@ -28,19 +28,19 @@ func (w *Workbench) helpPage() *page {
 			if b.scope != sc {
 				continue
 			}
-			text, r := b.help, plain
+			text, r := b.Help().Desc, plain
 			if b.danger {
 				text += " ▲"
 			}
 			if why := b.why(w); why != "" && sc != inView {
 				text, r = text+"  ("+cleanLine(why)+")", dim
 			}
-			s.add(block{id: b.keys[0], label: padLeft(b.show(), helpGutter-3), labelRole: strong, body: r, text: text})
+			s.add(block{id: b.Help().Key, label: padLeft(b.Help().Key, helpGutter-3), labelRole: strong, body: r, text: text})
 		}
 	}
 	s.add(block{id: "dialogs", kind: heading, title: line{{strong, "In dialogs"}}})
 	for _, k := range dialogKeys {
-		s.add(block{id: k[0], label: padLeft(k[0], helpGutter-3), labelRole: strong, text: k[1]})
+		s.add(block{id: k.Help().Key, label: padLeft(k.Help().Key, helpGutter-3), labelRole: strong, text: k.Help().Desc})
 	}
 	s.add(block{id: "glyphs", kind: heading, title: line{{strong, "Glyphs"}}})
 	for _, g := range glyphs {

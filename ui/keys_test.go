@@ -21,11 +21,11 @@ func TestNoDoubleKeys(t *testing.T) {
 				if b.scope != s {
 					continue
 				}
-				for _, k := range b.keys {
+				for _, k := range b.Keys() {
 					if other := seen[k]; other != "" {
-						t.Errorf("key %q is both %q and %q", k, other, b.help)
+						t.Errorf("key %q is both %q and %q", k, other, b.Help().Desc)
 					}
-					seen[k] = b.help
+					seen[k] = b.Help().Desc
 				}
 			}
 		}
@@ -36,13 +36,13 @@ func TestKeyTable(t *testing.T) {
 	// tmux and terminals take these, or they are the same bytes as others.
 	barred := []string{"ctrl+h", "ctrl+j", "ctrl+k", "ctrl+l", "ctrl+b", "alt+enter", "ctrl+i", "ctrl+m", "ctrl+["}
 	for _, b := range keyTable() {
-		if b.help == "" || len(b.keys) == 0 {
+		if b.Help().Desc == "" || len(b.Keys()) == 0 {
 			t.Errorf("%v has no help or no key", b)
 		}
 		if b.do == nil && b.scope != inList && b.scope != inView {
-			t.Errorf("%s does nothing", b.show())
+			t.Errorf("%s does nothing", b.Help().Key)
 		}
-		for _, k := range b.keys {
+		for _, k := range b.Keys() {
 			for _, no := range barred {
 				if k == no {
 					t.Errorf("%s is barred", k)
@@ -85,7 +85,9 @@ func TestVerbs(t *testing.T) {
 		{"inject needs text", running + "i<ctrl+s><esc>", ""},
 		{"inject, left", running + "itext<esc>", ""},
 		{"reject", atReply + "xNo.<enter>Keep them.<ctrl+s>", `reject flask-4045#2 "No.\nKeep them."`},
-		{"edit unchanged keeps the tab", atReply + "e<ctrl+s>", `edit flask-4045#2 0 execute_bash {"command": "rm -rf tests && \\\n\tpython -m pytest -q"}`},
+		{"edit unchanged is not sent", atReply + "e<ctrl+s><esc>", ""},
+		{"edit unchanged as JSON is not sent", atReply + "e<ctrl+t><ctrl+s><esc>", ""},
+		{"edit keeps the tab", atReply + "e x<ctrl+s>", `edit flask-4045#2 0 execute_bash {"command": "rm -rf tests && \\\n\tpython -m pytest -q x"}`},
 		{"edit", atReply + "e<ctrl+u><up><end><ctrl+u>ls \\\"<down><ctrl+s>", `edit flask-4045#2 0 execute_bash {"command": "ls \\\"\n"}`},
 		{"edit as JSON", atReply + "e<ctrl+t><ctrl+u>{\"command\":\"ls\"}<ctrl+s>", `edit flask-4045#2 0 execute_bash {"command":"ls"}`},
 		{"edit as bad JSON is not sent", atReply + "e<ctrl+t><ctrl+u>{\"command<ctrl+s><esc>", ""},
@@ -219,7 +221,7 @@ func TestExport(t *testing.T) {
 		t.Error("esc exported")
 	}
 	b.keys("E<enter>")
-	if got, _ := b.w.toasts.shown(b.w.now); got.text != "812 transitions of 11 trajectories → /tmp/r-0412.jsonl" {
+	if got, _ := b.w.toasts.shown(b.w.now); got.text != "exported to /tmp/r-0412.jsonl: 812 transitions of 11 trajectories" {
 		t.Errorf("export says %q", got.text)
 	}
 }

@@ -66,8 +66,7 @@ func (w *Workbench) drawList(a arrangement) []string {
 // listTitle becomes the input while a filter is typed.
 func (w *Workbench) listTitle() line {
 	if w.filtering {
-		text := clean(w.filter.text())
-		return line{{strong, "/"}, {plain, text}, {chosen, " "}}
+		return w.filterLine()
 	}
 	l := line{{strong, "trajectories"}, {dim, fmt.Sprintf(" %d", len(w.list.trajs))}}
 	if w.arrange().mode == single {

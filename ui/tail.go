@@ -11,8 +11,8 @@ import (
 
 // viewTail is the last section of a transcript: what the trajectory is doing
 // now, or how it ended. feedback is what a person injected and no model call
-// has carried yet.
-func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, now time.Time) *section {
+// has carried yet; answered, that the last calls have their answers.
+func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, answered bool, now time.Time) *section {
 	s := &section{}
 	switch {
 	case t.State.Ended():
@@ -20,7 +20,7 @@ func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, n
 	case t.State == sessions.Held:
 		s.title(line{{warn, "◆ held"}, {plain, " at " + string(t.HeldAt)}}, "for "+age(now.Sub(t.Since)))
 		s.add(block{id: "why", label: "why", labelRole: dim, body: warn, text: heldWhy(t)})
-		s.note(heldHelp(t.HeldAt))
+		s.note(heldHelp(t.HeldAt, answered))
 	case stream != nil:
 		s.stream(*stream, now)
 	default:
@@ -74,7 +74,7 @@ func (s *section) ended(t sessions.Trajectory) {
 		l.add(warn, " · ⊘ masked")
 	}
 	if t.Intervened {
-		l.add(person, " · ✎ intervened")
+		l.add(person, " · ✎ by a person")
 	}
 	right := ""
 	if !t.Started.IsZero() && !t.Ended.IsZero() {
@@ -99,10 +99,13 @@ func (s *section) causes(list []string) {
 }
 
 // heldHelp says what is ahead at a gate and the keys that matter there.
-func heldHelp(g sessions.Gate) string {
+func heldHelp(g sessions.Gate, answered bool) string {
 	switch g {
 	case sessions.AfterReply:
-		return "The call above has not run.\nc continue  e edit  x reject  s into  n over"
+		if answered {
+			return "The call above does not run: the policy reads the reason instead.\nc continue  i inject  s into"
+		}
+		return "The call above has not run.\nc continue  e edit  x reject  i inject"
 	case sessions.BeforeModel:
 		return "The next model call has not been made.\nc continue  i inject  s into"
 	case sessions.AfterTool:

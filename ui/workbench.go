@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"rollbench/sessions"
@@ -39,7 +40,6 @@ type Workbench struct {
 	stop func() // ends the subscription to wake
 
 	table []binding
-	keys  keymap
 
 	w, h  int
 	now   time.Time
@@ -50,7 +50,7 @@ type Workbench struct {
 	gauges    gaugePane
 	list      listPane
 	filtering bool
-	filter    editor
+	filter    textinput.Model
 	turns     turnCache
 	scrolls   map[scrollKey]*scroller
 	toasts    toasts
@@ -61,8 +61,9 @@ type Workbench struct {
 	seq        int64
 	primed     bool
 	engineDone bool
-	announce   bool // say how it ended, once the last events are read
-	left       bool // leave with work running
+	announce   bool   // say how it ended, once the last events are read
+	left       bool   // leave with work running
+	file       string // of the last export
 	complained string
 
 	watching bool                      // a watch is under way
@@ -91,7 +92,6 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 		opt.Clock = time.Now
 	}
 	w := &Workbench{opt: opt, th: th, jobs: newJobs(ctx), table: keyTable(), scrolls: map[scrollKey]*scroller{}, feedback: map[sessions.Key][]string{}, now: opt.Clock()}
-	w.keys = newKeymap(w.table)
 	w.gauges.run = opt.Reader.Run()
 	w.wake, w.stop = opt.Reader.Wake()
 	return w, nil
@@ -142,7 +142,7 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		w.report(ok, m.said, m.err)
 		return w.pull()
 	case exportMsg:
-		w.report(ok, m.summary+" → "+m.path, m.err)
+		w.exported(m)
 	case copiedMsg:
 		if m.ok {
 			w.toasts.add(w.now, ok, m.said)
@@ -158,6 +158,17 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		return w.pull()
 	}
 	return nil
+}
+
+// exported says where the file is until a key, and then in the head: it is
+// what the run was for.
+func (w *Workbench) exported(m exportMsg) {
+	w.report(ok, "exported to "+m.path+": "+m.summary, m.err)
+	if m.err == nil {
+		w.toasts.stays = true
+		w.file = cleanLine(m.path)
+		w.settleEnd()
+	}
 }
 
 func (w *Workbench) report(l level, said string, err error) {
