@@ -10,7 +10,7 @@ import (
 // that act now, the counts. It never moves.
 func (w *Workbench) bottomLine(cols int) string {
 	left := w.stateLine()
-	right := w.counts()
+	right := w.counts(cols)
 	room := cols - right.width() - 3
 	left = clip(left, max(min(left.width(), room/3), min(20, room)))
 	l := append(line{{plain, " "}}, left...)
@@ -95,14 +95,17 @@ func (w *Workbench) barName(b *binding) string {
 	return b.name
 }
 
-// counts stand at the right end, where the eye finds them at any width.
-func (w *Workbench) counts() line {
+// counts stand at the right end, where the eye finds them at any width. Where
+// keys need the room the head alone writes SIMULATED in full.
+func (w *Workbench) counts(cols int) line {
 	c := w.gauges.tally
 	l := line{}
 	if w.opt.Commands == nil {
 		l.add(dim, "read only  ")
 	}
-	if w.gauges.simulated() {
+	if w.gauges.simulated() && cols < 100 {
+		l.add(warn, "SIM  ")
+	} else if w.gauges.simulated() {
 		l.add(warn, "SIMULATED  ")
 	}
 	l.add(live, fmt.Sprintf("▶%d ", c.running))

@@ -21,7 +21,9 @@ func (p *gaugePane) pace(now time.Time) line {
 		return l
 	case s.Paused:
 		l.add(warn, "◆ everything is paused")
-		l.add(dim, ": P continues")
+		if p.driven {
+			l.add(dim, ": P continues")
+		}
 	case s.LimitedBy != "":
 		l.add(dim, "limited by ")
 		l.add(strong, cleanLine(s.LimitedBy))

@@ -141,7 +141,10 @@ func (f *form) rowsFor(i, w, left int) int {
 			return 1
 		}
 		rows, _ := fd.layout(max(w-fieldName-2, 1))
-		return max(len(rows), 2)
+		if j != f.at {
+			return len(rows)
+		}
+		return max(len(rows), 2) // the field does not grow under the first new line
 	}
 	others := 0
 	for j := range f.fields {

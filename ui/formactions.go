@@ -64,7 +64,7 @@ func doEdit(w *Workbench) tea.Cmd {
 	} else {
 		f.fields = []field{tool, {name: "arguments", editor: newEditor(c.Arguments, false), ext: ".json"}}
 	}
-	f.at = min(1, len(f.fields)-1)
+	f.at = firstField(c.Name, len(f.fields))
 	unchanged, err := formArgs(f.values(), args, asForm)
 	if err != nil { // broken arguments are there to be mended
 		unchanged = c.Arguments
@@ -86,6 +86,15 @@ func doEdit(w *Workbench) tea.Cmd {
 	}
 	w.dialog = f
 	return nil
+}
+
+// firstField is the one a person most likely came for: of an edit what it puts
+// in, which is its last argument, else the first argument.
+func firstField(tool string, n int) int {
+	if tool == "str_replace_editor" {
+		return n - 1
+	}
+	return min(1, n-1)
 }
 
 // waitingCall is the call under the cursor, else the first.
@@ -151,7 +160,7 @@ func swapArgs(f *form, args *[]arg, asForm *bool) error {
 		f.fields = argFields(tool, *args)
 	}
 	*asForm = !*asForm
-	f.at = min(1, len(f.fields)-1)
+	f.at = firstField(tool.text(), len(f.fields))
 	return nil
 }
 

@@ -19,6 +19,7 @@ type gaugePane struct {
 	tally  tally
 	ended  bool // nothing more will happen
 	since  time.Time
+	driven bool   // from here, not by another process
 	next   string // what to do with it, once ended
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // columns of the list at some width. last takes what is left; where there is
-// little room the tokens lose their budget, then time and tokens go.
+// little room the tokens lose their budget, then time goes, then the tokens.
 type columns struct{ w, last, tokens, time int }
 
 // fixed is the width of everything but tokens, time and the last tool: marker
@@ -17,20 +17,23 @@ type columns struct{ w, last, tokens, time int }
 const fixed = 1 + 4 + 13 + 5 + 2 + 7 + 4
 
 // Widths of tokens and time, and the room the last tool keeps before the
-// budget is left away: the longest finish reason is one longer.
+// budget (the longest finish reason is one longer) or another column goes.
 const (
 	tokensCol = 7
 	budgetCol = 12
 	timeCol   = 6
 	lastCol   = 22
+	lastMin   = 6
 )
 
 func columnsFor(w int) columns {
 	switch {
 	case w >= fixed+budgetCol+timeCol+lastCol:
 		return columns{w, w - fixed - budgetCol - timeCol, budgetCol, timeCol}
-	case w >= fixed+tokensCol+timeCol:
+	case w >= fixed+tokensCol+timeCol+lastMin:
 		return columns{w, w - fixed - tokensCol - timeCol, tokensCol, timeCol}
+	case w >= fixed+tokensCol+lastMin:
+		return columns{w, w - fixed - tokensCol, tokensCol, 0}
 	}
 	return columns{w: w, last: max(w-fixed, 0)}
 }

@@ -92,7 +92,7 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 		opt.Clock = time.Now
 	}
 	w := &Workbench{opt: opt, th: th, jobs: newJobs(ctx), table: keyTable(), scrolls: map[scrollKey]*scroller{}, feedback: map[sessions.Key][]string{}, now: opt.Clock()}
-	w.gauges.run = opt.Reader.Run()
+	w.gauges.run, w.gauges.driven = opt.Reader.Run(), opt.Commands != nil
 	w.wake, w.stop = opt.Reader.Wake()
 	return w, nil
 }
