@@ -62,14 +62,14 @@ func (p *gaugePane) over() line {
 		return line{{warn, "stopped"}, {dim, fmt.Sprintf(": %d have not ended, rollbench resume goes on", p.tally.still)}}
 	}
 	l := line{{strong, "finished"}}
+	if p.next != "" {
+		l.add(dim, "  ")
+		l.add(strong, p.next)
+	}
 	if m, n := p.tally.mean(), p.tally.ended-p.tally.absent; n > 0 {
 		l.add(dim, "  mean reward ")
 		l.add(plain, reward2(m))
 		l.add(dim, fmt.Sprintf(" over %d", n))
-	}
-	if p.next != "" {
-		l.add(dim, "  ")
-		l.add(strong, p.next)
 	}
 	return l
 }
@@ -89,8 +89,9 @@ func eta(d *time.Duration) string {
 // cells wide.
 func (p *gaugePane) endpoint(cells int) line {
 	l := line{{dim, " endpoint "}}
-	if p.ended {
-		l = line{{dim, " endpoint at the end "}}
+	if p.ended { // its last gauges would read as if something ran
+		l.add(dim, "not watched: nothing runs any more")
+		return l
 	}
 	g := &infer.Gauges{}
 	if p.status != nil && p.status.Endpoint.Gauges != nil {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -221,7 +222,32 @@ func TestExport(t *testing.T) {
 		t.Error("esc exported")
 	}
 	b.keys("E<enter>")
+	b.w.now = b.w.now.Add(time.Hour) // where the file is stays until a key
 	if got, _ := b.w.toasts.shown(b.w.now); got.text != "exported to /tmp/r-0412.jsonl: 812 transitions of 11 trajectories" {
 		t.Errorf("export says %q", got.text)
+	}
+}
+
+// A rejected call does not wait any more: it can neither be edited nor
+// rejected again.
+func TestRejectedCall(t *testing.T) {
+	f := fakeWhole()
+	k := sessions.Key{Instance: "flask-4045", ID: 2}
+	last := &f.turns[k][len(f.turns[k])-1]
+	last.Complete = false
+	for _, c := range last.Calls {
+		last.Observations = append(last.Observations, sessions.Observation{CallID: c.ID, Tool: c.Name, Status: "rejected", Text: "No.", Source: sessions.FromOperator})
+	}
+	b := open(t, f, 120, 40, nil)
+	b.keys("jje")
+	if got, _ := b.w.toasts.shown(b.w.now); got.text != "e: its call is rejected already: c goes on" {
+		t.Errorf("e says %q", got.text)
+	}
+	b.keys("x")
+	if got, _ := b.w.toasts.shown(b.w.now); got.text != "x: its call is rejected already: c goes on" {
+		t.Errorf("x says %q", got.text)
+	}
+	if view := b.w.View(); !strings.Contains(view, "The call above does not run") {
+		t.Error("the transcript says that the call has not run")
 	}
 }
