@@ -60,7 +60,7 @@ func arrangeWide(w, h, headRows int, zoom bool, focus pane) arrangement {
 		a.only(body, focus)
 		return a
 	}
-	lw := min(max(w*42/100, 63), 80)
+	lw := min(max(w*42/100, 64), 80)
 	a.list = box{0, body.y, lw, body.h}
 	a.view = box{lw, body.y, w - lw, body.h}
 	return a

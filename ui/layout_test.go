@@ -65,7 +65,7 @@ func TestArrange(t *testing.T) {
 		focus      pane
 		want       string
 	}{
-		{"wide", 120, 40, 5, false, listFocus, "5*H120 34*L63V57 1*B120"},
+		{"wide", 120, 40, 5, false, listFocus, "5*H120 34*L64V56 1*B120"},
 		{"wide, list zoomed", 120, 40, 5, true, listFocus, "5*H120 34*L120 1*B120"},
 		{"wide, view zoomed", 120, 40, 5, true, viewFocus, "5*H120 34*V120 1*B120"},
 		{"huge", 200, 60, 4, false, viewFocus, "4*H200 55*L80V120 1*B200"},
@@ -77,7 +77,7 @@ func TestArrange(t *testing.T) {
 		{"single view", 79, 24, 5, false, viewFocus, "2*H79 21*V79 1*B79"},
 		{"tiny", 39, 24, 5, false, listFocus, "23*.39 1*B39"},
 		{"low", 120, 9, 5, false, listFocus, "8*.120 1*B120"},
-		{"many gpus keep two thirds for the panes", 120, 30, 30, false, listFocus, "10*H120 19*L63V57 1*B120"},
+		{"many gpus keep two thirds for the panes", 120, 30, 30, false, listFocus, "10*H120 19*L64V56 1*B120"},
 	} {
 		if got := drawBoxes(arrange(c.w, c.h, c.head, c.zoom, c.focus), c.w, c.h); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)

@@ -21,7 +21,7 @@ const fixed = 1 + 4 + 13 + 5 + 2 + 7 + 4
 const (
 	tokensCol = 7
 	budgetCol = 12
-	timeCol   = 6
+	timeCol   = 5
 	lastCol   = 22
 	lastMin   = 6
 )
@@ -106,7 +106,7 @@ func lastOf(t sessions.Trajectory, now time.Time) (last, extra string, r role) {
 	case t.State == sessions.Running && !t.ToolSince.IsZero():
 		return toolLabel(t.Tool), age(now.Sub(t.ToolSince)), plain
 	case t.State == sessions.Running && t.Tool != "":
-		return "model", "after " + toolLabel(t.Tool), dim
+		return toolLabel(t.Tool), "→ model", dim
 	case t.State == sessions.Running:
 		return "model", "", dim
 	}
