@@ -136,22 +136,20 @@ func stateHelp(t sessions.Trajectory) string {
 
 // viewGroup is what is shown while a group is chosen: its members side by side.
 func viewGroup(instance string, members []sessions.Trajectory) *section {
-	s := &section{}
+	s := &section{labels: 6}
 	c := count(members)
 	s.add(block{id: "group", kind: heading, title: line{{strong, cleanLine(instance)}, {plain, fmt.Sprintf(" · group of %d", len(members))}},
 		right: line{{dim, fmt.Sprintf("%d ended", c.ended)}}})
+	s.add(block{id: "names", label: "   #", labelRole: dim, body: dim, text: pad("state", 12) + " reward turns tokens     finish"})
 	for _, t := range members {
 		look := looks(t)
-		parts := []string{pad(look.glyph+" "+look.word, 12), padLeft(reward(t.Reward), 6), fmt.Sprintf("%3d turns", t.Turn), padLeft(short(float64(t.Tokens)), 6) + " tokens"}
 		special := ""
-		if t.Mask() != "" {
-			special = "⊘"
+		for _, m := range marks(t) {
+			special += m.text
 		}
-		if t.Intervened {
-			special += "✎"
-		}
-		parts = append(parts, pad(special, 2), cleanLine(t.Finish))
-		s.add(block{id: fmt.Sprint(t.ID), label: fmt.Sprintf("%6d", t.ID), labelRole: strong, body: look.role, text: strings.Join(parts, "  ")})
+		text := pad(look.glyph+" "+look.word, 12) + padLeft(reward(t.Reward), 7) + padLeft(fmt.Sprint(t.Turn), 6) +
+			padLeft(short(float64(t.Tokens)), 7) + " " + special + " " + cleanLine(t.Finish)
+		s.add(block{id: fmt.Sprint(t.ID), label: fmt.Sprintf("%4d", t.ID), labelRole: strong, body: look.role, text: strings.TrimRight(text, " ")})
 	}
 	if mean, n := meanReward(members); n > 0 {
 		s.add(block{id: "mean", label: "mean", labelRole: dim, text: fmt.Sprintf("reward %s over %d with a reward", reward(&mean), n)})
