@@ -11,7 +11,8 @@ import (
 	"rollbench/sessions"
 )
 
-// applyData takes what a pull brought and arms the next one.
+// applyData takes what a pull brought and arms the next one. A verb pulls beside
+// the watch, so two pulls may bring the same events, or the older one come last.
 func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 	if m.err != nil {
 		w.complain(m.err)
@@ -22,16 +23,19 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 		w.ticking = false
 		return w.tick()
 	}
-	if m.trajs != nil {
+	if m.trajs != nil && m.at >= w.at {
+		w.at = m.at
 		w.list.apply(m.trajs)
 		w.gauges.tally = count(m.trajs)
 		w.primed = w.primed || m.err == nil
 	}
-	w.seq = max(w.seq, m.seq)
 	w.applyStatus(m.status)
 	for _, e := range m.events {
-		w.applyEvent(e)
+		if e.Seq > w.seq {
+			w.applyEvent(e)
+		}
 	}
+	w.seq = max(w.seq, m.seq)
 	w.settleEnd()
 	if w.announce && m.err == nil && !m.more {
 		w.announce = false
@@ -120,8 +124,13 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 // only then is it part of a turn.
 func (w *Workbench) applyFeedback(e sessions.Event) {
 	switch e.Kind {
-	case sessions.KindReply, sessions.KindAttempt, sessions.KindFinish:
+	case sessions.KindAttempt, sessions.KindFinish:
 		delete(w.feedback, e.Key)
+	case sessions.KindReply:
+		var p sessions.ReplyMade // one that a person made has carried nothing
+		if err := json.Unmarshal(e.Data, &p); err == nil && p.Source != sessions.FromOperator {
+			delete(w.feedback, e.Key)
+		}
 	case sessions.KindIntervention:
 		var p sessions.Intervention
 		if err := json.Unmarshal(e.Data, &p); err == nil && p.Verb == "inject" {

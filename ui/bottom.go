@@ -45,6 +45,8 @@ func (w *Workbench) stateLine() line {
 		return line{{strong, "run finished"}}
 	case len(w.list.trajs) == 0:
 		return line{{dim, "reading the session"}}
+	case len(w.list.rows) == 0:
+		return line{{dim, "nothing chosen"}}
 	}
 	return line{{plain, "group"}}
 }

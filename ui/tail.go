@@ -140,15 +140,14 @@ func viewGroup(instance string, members []sessions.Trajectory) *section {
 	c := count(members)
 	s.add(block{id: "group", kind: heading, title: line{{strong, cleanLine(instance)}, {plain, fmt.Sprintf(" · group of %d", len(members))}},
 		right: line{{dim, fmt.Sprintf("%d ended", c.ended)}}})
-	s.add(block{id: "names", label: "   #", labelRole: dim, body: dim, text: pad("state", 12) + " reward turns tokens     finish"})
+	s.add(block{id: "names", label: "   #", labelRole: dim, body: dim, text: pad("state", 12) + " reward turn tokens finish"})
 	for _, t := range members {
 		look := looks(t)
-		special := ""
+		text := pad(look.glyph+" "+look.word, 12) + padLeft(reward(t.Reward), 7) + padLeft(fmt.Sprint(t.Turn), 5) +
+			padLeft(short(float64(t.Tokens)), 7) + " " + cleanLine(t.Finish) + " "
 		for _, m := range marks(t) {
-			special += m.text
+			text += m.text
 		}
-		text := pad(look.glyph+" "+look.word, 12) + padLeft(reward(t.Reward), 7) + padLeft(fmt.Sprint(t.Turn), 6) +
-			padLeft(short(float64(t.Tokens)), 7) + " " + special + " " + cleanLine(t.Finish)
 		s.add(block{id: fmt.Sprint(t.ID), label: fmt.Sprintf("%4d", t.ID), labelRole: strong, body: look.role, text: strings.TrimRight(text, " ")})
 	}
 	if mean, n := meanReward(members); n > 0 {

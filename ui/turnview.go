@@ -47,7 +47,7 @@ func turnTitle(t sessions.Turn) line {
 		l.add(person, " · ✎ by a person")
 	}
 	if t.NewSample {
-		l.add(warn, fmt.Sprintf(" · ≠ prefix broke at token %d", t.BreakAt))
+		l.add(warn, fmt.Sprintf(" · ≠ prefix broke at %d", t.BreakAt))
 	}
 	if t.Finish == "length" {
 		l.add(warn, " · cut off at its token limit")

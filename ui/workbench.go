@@ -58,7 +58,8 @@ type Workbench struct {
 	dialog    dialog
 	sheet     *sheet
 
-	seq        int64
+	seq        int64 // of the last event applied
+	at         int64 // of the trajectories' newest state
 	primed     bool
 	engineDone bool
 	announce   bool   // say how it ended, once the last events are read
