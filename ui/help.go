@@ -22,7 +22,8 @@ func (s *sheet) key(k string, w, h int) (done bool) {
 func (w *Workbench) helpPage() *page {
 	s := &section{labels: helpGutter}
 	for _, sc := range []scope{debugger, anywhere, inList, inView} {
-		s.add(block{id: string(sc), kind: heading, title: line{{strong, string(sc)}}})
+		shared := w.sharedWhy(sc)
+		s.add(block{id: string(sc), kind: heading, title: line{{strong, string(sc)}}, right: line{{dim, cleanLine(shared)}}})
 		for i := range w.table {
 			b := &w.table[i]
 			if b.scope != sc {
@@ -33,7 +34,10 @@ func (w *Workbench) helpPage() *page {
 				text += " ▲"
 			}
 			if why := b.why(w); why != "" && sc != inView {
-				text, r = text+"  ("+cleanLine(why)+")", dim
+				r = dim
+				if why != shared {
+					text += "  (" + cleanLine(why) + ")"
+				}
 			}
 			s.add(block{id: b.Help().Key, label: padLeft(b.Help().Key, helpGutter-3), labelRole: strong, body: r, text: text})
 		}
@@ -47,6 +51,23 @@ func (w *Workbench) helpPage() *page {
 		s.add(block{id: g[0], label: padLeft(g[0], helpGutter-3), labelRole: strong, text: g[1]})
 	}
 	return onePage(s)
+}
+
+// sharedWhy is why no key of a scope applies, when it is the same for all: said
+// once it can be read.
+func (w *Workbench) sharedWhy(sc scope) string {
+	shared, first := "", true
+	for i := range w.table {
+		if w.table[i].scope != sc {
+			continue
+		}
+		why := w.table[i].why(w)
+		if !first && why != shared {
+			return ""
+		}
+		shared, first = why, false
+	}
+	return shared
 }
 
 var glyphs = [][2]string{
