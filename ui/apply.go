@@ -157,7 +157,7 @@ func (w *Workbench) settle() {
 	if t, one := w.list.chosen(); one {
 		w.turns.point(t.Key, t.Attempt)
 		w.turns.last = max(w.turns.last, t.Turn)
-		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], w.turns.answered, w.now)
+		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], heldHelp(t.HeldAt, w.turns.answered, w.gauges.driven), w.now)
 		if w.turns.last > 0 { // even unseen: the call that waits is in it
 			w.turns.section(w.turns.last - 1)
 		}

@@ -247,7 +247,17 @@ func TestRejectedCall(t *testing.T) {
 	if got, _ := b.w.toasts.shown(b.w.now); got.text != "x: its call is rejected already: c goes on" {
 		t.Errorf("x says %q", got.text)
 	}
-	if view := b.w.View(); !strings.Contains(view, "The call above does not run") {
+	if view := b.w.View(); !strings.Contains(view, "The call above does not run") || !strings.Contains(view, "i inject") {
 		t.Error("the transcript says that the call has not run")
+	}
+}
+
+// Keys that do not act here are not offered in the transcript of a run that is
+// only watched.
+func TestWatchedTranscript(t *testing.T) {
+	b := open(t, fakeWhole(), 120, 40, func(o *Options) { o.Commands = nil })
+	b.keys("jj")
+	if view := b.w.View(); !strings.Contains(view, "The call above has not run.") || strings.Contains(view, "e edit") {
+		t.Error("a watched run offers to edit the call")
 	}
 }

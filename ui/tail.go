@@ -11,8 +11,8 @@ import (
 
 // viewTail is the last section of a transcript: what the trajectory is doing
 // now, or how it ended. feedback is what a person injected and no model call
-// has carried yet; answered, that the last calls have their answers.
-func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, answered bool, now time.Time) *section {
+// has carried yet; ahead, what a held one waits for.
+func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, ahead string, now time.Time) *section {
 	s := &section{}
 	switch {
 	case t.State.Ended():
@@ -20,7 +20,7 @@ func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, a
 	case t.State == sessions.Held:
 		s.title(line{{warn, "◆ held"}, {plain, " at " + string(t.HeldAt)}}, "for "+age(now.Sub(t.Since)))
 		s.add(block{id: "why", label: "why", labelRole: dim, body: warn, text: heldWhy(t)})
-		s.note(heldHelp(t.HeldAt, answered))
+		s.note(ahead)
 	case stream != nil:
 		s.stream(*stream, now)
 	default:
@@ -98,22 +98,26 @@ func (s *section) causes(list []string) {
 	}
 }
 
-// heldHelp says what is ahead at a gate and the keys that matter there.
-func heldHelp(g sessions.Gate, answered bool) string {
-	switch g {
-	case sessions.AfterReply:
-		if answered {
-			return "The call above does not run: the policy reads the reason instead.\nc continue  i inject  s into"
-		}
-		return "The call above has not run.\nc continue  e edit  x reject  i inject"
-	case sessions.BeforeModel:
-		return "The next model call has not been made.\nc continue  i inject  s into"
-	case sessions.AfterTool:
-		return "The tools have run; the policy has not seen it yet.\nc continue  i inject  s into"
-	case sessions.BeforeEval:
-		return "The run stage is over; the verifier has not run.\nc continue"
+// heldHelp says what is ahead at a gate; where the run is driven from here, also
+// the keys that matter there. answered: the calls of the reply have answers.
+func heldHelp(g sessions.Gate, answered, driven bool) string {
+	what, keys := "", ""
+	switch {
+	case g == sessions.AfterReply && answered:
+		what, keys = "The call above does not run: the policy reads the reason instead.", "c continue  i inject  s into"
+	case g == sessions.AfterReply:
+		what, keys = "The call above has not run.", "c continue  e edit  x reject  i inject"
+	case g == sessions.BeforeModel:
+		what, keys = "The next model call has not been made.", "c continue  i inject  s into"
+	case g == sessions.AfterTool:
+		what, keys = "The tools have run; the policy has not seen it yet.", "c continue  i inject  s into"
+	case g == sessions.BeforeEval:
+		what, keys = "The run stage is over; the verifier has not run.", "c continue"
 	}
-	return ""
+	if !driven || what == "" {
+		return what
+	}
+	return what + "\n" + keys
 }
 
 func stateHelp(t sessions.Trajectory) string {
@@ -125,7 +129,10 @@ func stateHelp(t sessions.Trajectory) string {
 	case sessions.Ready:
 		return "Prepared; waits for a run slot."
 	case sessions.Running:
-		return "Between calls."
+		if !t.ToolSince.IsZero() {
+			return toolLabel(t.Tool) + " is running."
+		}
+		return "The policy is replying."
 	case sessions.Ran:
 		return "Its patch is taken; waits for the verifier."
 	case sessions.Evaluating:
