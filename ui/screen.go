@@ -111,7 +111,8 @@ func (w *Workbench) drawView(a arrangement) []string {
 	return w.dress(a, a.view, has, caption{title: w.viewTitle(), foot: w.tabLine(), footNote: note}, rows)
 }
 
-// viewTitle is the chosen trajectory and how much of its budgets it has used.
+// viewTitle is the chosen trajectory, its result and how much of its budgets it
+// has used.
 func (w *Workbench) viewTitle() line {
 	t, one := w.list.chosen()
 	if _, some := w.list.chosenGroup(); !some {
@@ -123,6 +124,11 @@ func (w *Workbench) viewTitle() line {
 	l := line{{strong, cleanLine(t.Key.String())}}
 	if w.arrange().mode == single {
 		return l // the tabs need the room
+	}
+	if t.State.Ended() { // beside the patch and the verifier's output, too
+		look := looks(t)
+		l.add(look.role, " "+look.glyph)
+		l.add(plain, " reward "+reward(t.Reward))
 	}
 	if t.Attempt > 1 {
 		l.add(warn, fmt.Sprintf(" attempt %d", t.Attempt))
