@@ -83,7 +83,7 @@ func globalKeys() []binding {
 		{Binding: on("all keys", "?"), name: "help", scope: anywhere, do: doHelp},
 		{Binding: on("back: close, unzoom, clear the filter, to the list; never stops work", "esc"), scope: anywhere, do: doBack},
 		{Binding: on("suspend to the shell; work stands still until fg", "ctrl+z"), scope: anywhere, do: func(*Workbench) tea.Cmd { return tea.Suspend }},
-		{Binding: on("quit; asks only while work is running", "q", "ctrl+c"), scope: anywhere, do: doQuit},
+		{Binding: on("quit; asks only while work is running", "q", "ctrl+c"), name: "quit", scope: anywhere, do: doQuit},
 	}
 }
 
