@@ -19,6 +19,10 @@ func (p *gaugePane) pace(now time.Time) line {
 	case s == nil:
 		l.add(dim, "no gauges: the engine has not reported yet")
 		return l
+	case p.silent(now):
+		l.add(warn, "no news for "+age(now.Sub(s.At)))
+		l.add(dim, ": if its process is gone, rollbench resume goes on")
+		return l
 	case s.Paused:
 		l.add(warn, "◆ everything is paused")
 		if p.driven {
@@ -49,7 +53,7 @@ func (p *gaugePane) pace(now time.Time) line {
 
 // old warns of gauges that nobody keeps up.
 func (p *gaugePane) old(now time.Time) line {
-	if old := now.Sub(p.status.At); old > 15*time.Second && !p.status.At.IsZero() {
+	if old := now.Sub(p.status.At); old > gaugesOld && !p.status.At.IsZero() {
 		return line{{warn, "  gauges are " + age(old) + " old"}}
 	}
 	return nil
@@ -87,10 +91,14 @@ func eta(d *time.Duration) string {
 
 // endpoint is the gauge line of the inference server, its KV meter so many
 // cells wide.
-func (p *gaugePane) endpoint(cells int) line {
+func (p *gaugePane) endpoint(cells int, now time.Time) line {
 	l := line{{dim, " endpoint "}}
 	if p.ended { // its last gauges would read as if something ran
 		l.add(dim, "not watched: nothing runs any more")
+		return l
+	}
+	if p.silent(now) {
+		l.add(dim, "not watched")
 		return l
 	}
 	g := &infer.Gauges{}
@@ -229,7 +237,7 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 		queues.add(plain, " ")
 		queues = append(queues, queue("eval", s.Eval, 0)...)
 	}
-	first := append(line{{plain, " "}}, p.compactHealth()...)
+	first := append(line{{plain, " "}}, p.compactHealth(now)...)
 	first.add(strong, cleanLine(p.run.ID))
 	first.add(plain, " "+cleanLine(p.run.Title)+" ")
 	first.add(dim, cleanLine(p.run.Model))
@@ -244,10 +252,10 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 	}
 	second.add(plain, " ")
 	second = append(second, p.pace(now)...)
-	third := p.endpoint(0)
-	if s := p.status; s != nil && !p.ended && !s.Endpoint.Healthy && s.Endpoint.Problem != "" {
+	third := p.endpoint(0, now)
+	if s := p.status; s != nil && !p.ended && !p.silent(now) && !s.Endpoint.Healthy && s.Endpoint.Problem != "" {
 		third = line{{fail, " endpoint down: " + cleanLine(s.Endpoint.Problem)}}
-	} else if p.status != nil && len(p.status.GPUs) > 0 {
+	} else if p.status != nil && !p.silent(now) && len(p.status.GPUs) > 0 {
 		_, util := spread(p.status.GPUs, func(g engine.GPU) *float64 { return g.Util })
 		third.add(dim, "  gpu ")
 		third.add(plain, percent(util))
@@ -255,10 +263,10 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 	return []string{t.fit(first, w), t.fit(second, w), t.fit(third, w)}
 }
 
-func (p *gaugePane) compactHealth() line {
+func (p *gaugePane) compactHealth(now time.Time) line {
 	l := line{}
 	switch {
-	case p.status == nil, p.ended:
+	case p.status == nil, p.ended, p.silent(now):
 		l.add(dim, "○ ")
 	case p.status.Endpoint.Healthy:
 		l.add(good, "● ")

@@ -129,6 +129,9 @@ func (w *Workbench) viewTitle() line {
 		look := looks(t)
 		l.add(look.role, " "+look.glyph)
 		l.add(plain, " reward "+reward(t.Reward))
+		if w.arrange().mode == stacked {
+			return l // what it used stands in the list
+		}
 	}
 	if t.Attempt > 1 {
 		l.add(warn, fmt.Sprintf(" attempt %d", t.Attempt))

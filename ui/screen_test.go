@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
@@ -241,6 +242,8 @@ func TestOtherHeads(t *testing.T) {
 	finished.trajs = slices.DeleteFunc(finished.trajs, func(t sessions.Trajectory) bool { return !t.State.Ended() })
 	silent := fakeWhole()
 	silent.status = nil
+	gone := fakeWhole()
+	gone.status.At = fakeNow().Add(-time.Minute)
 	for _, v := range []struct {
 		name   string
 		f      *fakeRun
@@ -249,6 +252,7 @@ func TestOtherHeads(t *testing.T) {
 		{"head-bare", bare, nil}, {"head-12gpus", many, nil}, {"head-simulated", sim, nil}, {"head-paused", paused, nil}, {"head-long", long, nil},
 		{"head-finished", finished, func(o *Options) { o.Export = fakeExport }},
 		{"head-watched", paused, func(o *Options) { o.Commands = nil }},
+		{"head-gone", gone, func(o *Options) { o.Commands = nil }},
 		{"head-readonly", silent, func(o *Options) { o.Commands = nil }},
 	} {
 		for _, wh := range [][2]int{{80, 24}, {120, 40}} {
