@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"rollbench/engine/dispatch"
@@ -39,6 +40,7 @@ type Dispatcher struct {
 	MaxEval  int    `toml:"max_eval_parallel_agents" json:"max_eval_parallel_agents"`
 	MaxLive  int    `toml:"max_live_sandboxes" json:"max_live_sandboxes"`
 	MaxReady int    `toml:"max_ready" json:"max_ready"`
+	Order    string `toml:"order" json:"order"`
 }
 
 // Limits of the dispatcher.
@@ -93,6 +95,10 @@ type TimeLimits struct {
 	Init Duration `toml:"init" json:"init"`
 	Run  Duration `toml:"run" json:"run"`
 	Eval Duration `toml:"eval" json:"eval"`
+	// Retries of init and eval, each in a fresh sandbox, when the sandbox or
+	// the engine behind it fails. A model's own failure is never retried.
+	Retries int      `toml:"retries" json:"retries"`
+	Backoff Duration `toml:"retry_backoff" json:"retry_backoff"` // before the first, doubled each time
 }
 
 // Duration is a time.Duration written as text: "90s", "1h30m".
@@ -119,6 +125,9 @@ func (c Config) Check() error {
 	if err := dispatch.Check(dispatch.Policy(c.Dispatcher.Type), c.Dispatcher.Limits()); err != nil {
 		return err
 	}
+	if !slices.Contains(dispatch.Orders(), dispatch.Order(c.Dispatcher.Order)) {
+		return fmt.Errorf("dispatcher.order is %q: use one of %v", c.Dispatcher.Order, dispatch.Orders())
+	}
 	for _, k := range []struct {
 		name string
 		n    int
@@ -132,6 +141,9 @@ func (c Config) Check() error {
 		if k.n < 1 {
 			return fmt.Errorf("%s is %d: it must be at least 1", k.name, k.n)
 		}
+	}
+	if c.Limits.Retries < 0 {
+		return fmt.Errorf("limits.retries is %d: it must not be negative", c.Limits.Retries)
 	}
 	if t := c.Generator.Sampling.Temperature; t != nil && !(*t >= 0 && *t <= 10) {
 		return fmt.Errorf("generator.sampling_params.temperature is %v: use a number from 0 to 10", *t)

@@ -9,7 +9,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,7 +37,10 @@ type Options struct {
 	// in every run, so that runs repeat.
 	Meet   func(session, stream string, in *task.Instance, workdir string)
 	Forget func(session string)
-	Log    *slog.Logger
+	// History is how long a trajectory of an instance took in earlier runs,
+	// in seconds, for dispatcher.order = longest_first.
+	History map[string]float64
+	Log     *slog.Logger
 }
 
 // Engine is one run, from New to the end of Run.
@@ -85,8 +87,8 @@ type trajectory struct {
 // ErrStopped is the cause when a person stops the run; it can be resumed.
 var ErrStopped = errors.New("stopped: `rollbench resume` goes on")
 
-// Members are the trajectories of a new run in queue order: all of an
-// instance, then the next (trajectory-major, as SkyRL-Agent's).
+// Members are the trajectories of a new run, those of an instance together.
+// In which order they start is dispatcher.order.
 func Members(instances []*task.Instance, n int) []sessions.Key {
 	var keys []sessions.Key
 	for _, in := range instances {
@@ -114,6 +116,10 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	if err != nil {
 		return nil, err
 	}
+	unsent, err := unsentFeedback(ctx, store)
+	if err != nil {
+		return nil, err
+	}
 	kinds := chooser{config: o.Config.Sandbox, providers: o.Providers}
 	for i, row := range rows {
 		in := byID[row.Instance]
@@ -125,7 +131,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 			if t.kind, err = kinds.choose(ctx, in); err != nil {
 				return nil, err
 			}
-			if err := e.recall(ctx, t, row); err != nil {
+			if err := e.recall(ctx, t, row, unsent); err != nil {
 				return nil, err
 			}
 		}
@@ -140,7 +146,12 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 
 func (e *Engine) core() *dispatch.Core {
 	d := e.opt.Config.Dispatcher
-	core := dispatch.NewCore(dispatch.Policy(d.Type), d.Limits(), len(e.items), nil)
+	groups := make([]string, len(e.items))
+	for i, t := range e.items {
+		groups[i] = t.key.Instance
+	}
+	order := dispatch.Arrange(dispatch.Order(d.Order), groups, e.opt.History)
+	core := dispatch.NewCore(dispatch.Policy(d.Type), d.Limits(), len(e.items), order)
 	for i, t := range e.items {
 		switch {
 		case t.skip:
@@ -153,7 +164,7 @@ func (e *Engine) core() *dispatch.Core {
 }
 
 // recall reads what an interrupted part of the run left of a trajectory.
-func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Trajectory) error {
+func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Trajectory, unsent map[sessions.Key][]string) error {
 	var err error
 	if row.HasPatch && row.Finish != "" && sessions.FinishReason(row.Finish).Rule().Evaluated {
 		t.ran = true
@@ -167,10 +178,8 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 	if row.Turn == 0 {
 		return nil
 	}
-	if t.turns, err = e.store.Turns(ctx, t.key, t.attempt, 0, 0, true); err != nil {
-		return err
-	}
-	t.injected, err = e.unsent(ctx, t)
+	t.turns, err = e.store.Turns(ctx, t.key, t.attempt, 0, 0, true)
+	t.injected = unsent[t.key]
 	return err
 }
 
@@ -180,45 +189,6 @@ func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) erro
 	t.attempt++
 	t.turns, t.injected = nil, nil
 	return e.commit(ctx, t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})
-}
-
-// unsent is the feedback that a person gave and no model call has carried.
-func (e *Engine) unsent(ctx context.Context, t *trajectory) ([]string, error) {
-	var out []string
-	last := 0
-	for i := range t.turns {
-		last = max(last, t.turns[i].Index)
-	}
-	for seq := int64(0); ; {
-		events, err := e.store.Since(ctx, seq, 1000)
-		if err != nil || len(events) == 0 {
-			return out, err
-		}
-		for _, ev := range events {
-			seq = ev.Seq
-			switch {
-			case ev.Key != t.key:
-			case ev.Kind == sessions.KindAttempt:
-				out = nil
-			case ev.Kind == sessions.KindReply:
-				var r sessions.ReplyMade
-				if err := json.Unmarshal(ev.Data, &r); err != nil {
-					return nil, fmt.Errorf("read event %d: %w", ev.Seq, err)
-				}
-				if r.Source == sessions.FromModel {
-					out = nil
-				}
-			case ev.Kind == sessions.KindIntervention:
-				var i sessions.Intervention
-				if err := json.Unmarshal(ev.Data, &i); err != nil {
-					return nil, fmt.Errorf("read event %d: %w", ev.Seq, err)
-				}
-				if i.Verb == "inject" {
-					out = append(out, i.After)
-				}
-			}
-		}
-	}
 }
 
 // Run works until every trajectory has ended (nil) or ctx ends (its cause;

@@ -10,6 +10,7 @@ import (
 	"rollbench/engine/agent"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
+	"rollbench/engine/task"
 	"rollbench/sandbox"
 	"rollbench/sessions"
 )
@@ -31,7 +32,7 @@ func (s *stages) Init(ctx context.Context, it dispatch.Item) bool {
 	}
 	limited, cancel := withLimit(ctx, time.Duration(e.opt.Config.Limits.Init))
 	defer cancel()
-	err := e.prepare(limited, t)
+	err := e.retry(limited, t, dispatch.Init, func() error { return e.prepare(limited, t) })
 	switch {
 	case err == nil:
 		return e.state(ctx, t, sessions.StateChange{State: sessions.Ready})
@@ -82,7 +83,7 @@ func (s *stages) Eval(ctx context.Context, it dispatch.Item) {
 	limit := time.Duration(e.opt.Config.Limits.Eval)
 	limited, cancel := withLimit(ctx, limit)
 	defer cancel()
-	err := e.evaluate(limited, t)
+	err := e.retry(limited, t, dispatch.Eval, func() error { return e.evaluate(limited, t) })
 	switch {
 	case err == nil:
 		return
@@ -100,11 +101,11 @@ func (s *stages) Eval(ctx context.Context, it dispatch.Item) {
 func (s *stages) Panicked(it dispatch.Item, st dispatch.Stage, err error) {
 	e, t := s.engine(), s.items[it]
 	e.opt.Log.Error("panic", "trajectory", t.key.String(), "error", err)
-	line, _, _ := strings.Cut(err.Error(), "\n")
+	first, _, _ := strings.Cut(err.Error(), "\n")
 	reason := map[dispatch.Stage]sessions.FinishReason{dispatch.Init: sessions.ErrorInitialization, dispatch.Run: sessions.SandboxLost, dispatch.Eval: sessions.ErrorEvaluation}[st]
 	ctx := context.WithoutCancel(e.ctx)
 	e.closePlace(t)
-	e.finish(ctx, t, reason, st.String(), errors.New(line))
+	e.finish(ctx, t, reason, st.String(), errors.New(first))
 	e.endAs(ctx, t, sessions.Failed)
 }
 
@@ -218,7 +219,7 @@ func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
 		return err
 	}
 	if verdict.Reward == nil {
-		return e.unrewarded(ctx, t, verdict.Note, verdict.Log)
+		return e.unrewarded(ctx, t, verdict)
 	}
 	w := sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: verdict.Log, Events: []sessions.Event{
 		sessions.NewEvent(time.Now(), t.key, sessions.KindReward, sessions.Rewarded{Reward: verdict.Reward, Note: verdict.Note, Parts: verdict.Parts, Wall: verdict.Wall})}}
@@ -230,13 +231,42 @@ func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
 	return nil
 }
 
-// unrewarded keeps the verifier's output of an evaluation without a reward.
-func (e *Engine) unrewarded(ctx context.Context, t *trajectory, note string, log []byte) error {
-	if err := e.store.Commit(ctx, sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: log}); err != nil {
+// unrewarded ends a trajectory whose verifier found no reward. Its raw output
+// is kept; the reward stays absent.
+func (e *Engine) unrewarded(ctx context.Context, t *trajectory, v task.Verdict) error {
+	if err := e.store.Commit(ctx, sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: v.Log}); err != nil {
 		e.fail(err)
+		return nil
 	}
-	return errors.New(note)
+	e.finish(ctx, t, sessions.ErrorEvaluation, "eval", errors.New(v.Note))
+	e.endAs(ctx, t, sessions.Failed)
+	return nil
 }
+
+// retry a stage whose sandbox failed, in a fresh one, with a doubling wait.
+func (e *Engine) retry(ctx context.Context, t *trajectory, stage dispatch.Stage, do func() error) error {
+	wait := time.Duration(e.opt.Config.Limits.Backoff)
+	for n := 1; ; n++ {
+		err := do()
+		if err == nil || ctx.Err() != nil || n > e.opt.Config.Limits.Retries {
+			return err
+		}
+		e.closePlace(t)
+		text := fmt.Sprintf("%s failed (%d of %d tries): %s; trying again in %v", stage, n, 1+e.opt.Config.Limits.Retries, line(err), wait)
+		if err := e.commit(ctx, t.key, sessions.KindWarning, sessions.Warning{Text: text}); err != nil {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return err
+		}
+		wait *= 2
+	}
+}
+
+// line is an error on one line.
+func line(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 func withLimit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d <= 0 {
@@ -258,12 +288,11 @@ func (e *Engine) state(ctx context.Context, t *trajectory, s sessions.StateChang
 // finish records an infrastructure error: why the trajectory ends, and the
 // whole chain for the log.
 func (e *Engine) finish(ctx context.Context, t *trajectory, reason sessions.FinishReason, stage string, err error) {
-	line := strings.Join(strings.Fields(err.Error()), " ")
 	e.opt.Log.Warn("trajectory", "trajectory", t.key.String(), "stage", stage, "error", err)
 	now := time.Now()
 	w := sessions.Write{Events: []sessions.Event{
-		sessions.NewEvent(now, t.key, sessions.KindCause, sessions.Cause{Stage: stage, Error: line}),
-		sessions.NewEvent(now, t.key, sessions.KindFinish, sessions.Finished{Reason: reason, Detail: line}),
+		sessions.NewEvent(now, t.key, sessions.KindCause, sessions.Cause{Stage: stage, Error: line(err)}),
+		sessions.NewEvent(now, t.key, sessions.KindFinish, sessions.Finished{Reason: reason, Detail: line(err)}),
 	}}
 	if err := e.store.Commit(context.WithoutCancel(ctx), w); err != nil {
 		e.fail(err)

@@ -77,16 +77,19 @@ func (g *generation) gone() bool {
 	}
 }
 
-// close ends the shell by closing its input and releases its streams.
-func (g *generation) close() error {
+// hangUp closes the shell's input, at whose end it exits.
+func (g *generation) hangUp() error {
 	close(g.stop)
 	err := g.proc.Stdin().Close()
 	if g.gone() {
-		err = nil // its input went with it
+		return nil // its input went with it
 	}
-	if cerr := g.proc.Close(); err == nil {
-		err = cerr
-	}
+	return err
+}
+
+// close releases the streams of a shell that has exited.
+func (g *generation) close() error {
+	err := g.proc.Close()
 	g.wg.Wait()
 	return err
 }

@@ -10,7 +10,8 @@ import (
 // so that it works where no further process may be started. It must run as the
 // user the commands run as, or as root. Only orphans of pid 1 are taken for
 // orphans; a process whose parent is outside the sandbox (pid 0) is spared
-// unless marked. slack widens Age by what starting this very command may take.
+// unless marked. slack widens Age by what starting this very command may take, at
+// least some ms: what began in the first moments would be missed without.
 func KillArgv(t Tree, slack time.Duration) []string {
 	ticks := int64((t.Age + slack + tick) / tick)
 	return []string{"/bin/sh", "-c", killScript, "sh", MarkVar + "=" + t.Mark, MarkVar + "=" + t.Group,

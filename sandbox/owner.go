@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -29,28 +30,6 @@ func ThisOwner() (Owner, error) {
 		return Owner{}, fmt.Errorf("identify this process: %w", err)
 	}
 	return o, nil
-}
-
-// where fills all but Pid and Start.
-func where() (Owner, error) {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return Owner{}, err
-	}
-	ns, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
-		return Owner{}, err
-	}
-	// A machine without the file is still told apart by its boot id.
-	machine, err := os.ReadFile("/etc/machine-id")
-	if err != nil && !os.IsNotExist(err) {
-		return Owner{}, err
-	}
-	id := strings.TrimSpace(string(machine))
-	if id == "" {
-		id = "none"
-	}
-	return Owner{Machine: id, Boot: strings.TrimSpace(string(boot)), PidNS: strings.Trim(ns, "pid:[]")}, nil
 }
 
 // String is the form of labels and owner files: PID/START/PIDNS/BOOT/MACHINE.
@@ -89,27 +68,10 @@ func (o Owner) Alive() bool {
 		return true
 	}
 	start, err := StartTime(o.Pid)
-	if os.IsNotExist(err) {
+	if errors.Is(err, os.ErrNotExist) {
 		return false
 	}
 	return err != nil || start == o.Start
-}
-
-// StartTime is field 22 of /proc/PID/stat. A zombie has ended: it does not exist.
-func StartTime(pid int) (uint64, error) {
-	name := "/proc/" + strconv.Itoa(pid) + "/stat"
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return 0, err
-	}
-	s, err := ParseStat(b)
-	if err != nil {
-		return 0, fmt.Errorf("read %s: %w", name, err)
-	}
-	if s.State == 'Z' || s.State == 'X' {
-		return 0, fmt.Errorf("read %s: process has ended: %w", name, os.ErrNotExist)
-	}
-	return s.Start, nil
 }
 
 // Stat is what /proc/PID/stat says of a process.

@@ -191,3 +191,32 @@ func TestShellLimits(t *testing.T) {
 		t.Fatalf("%+v %v %s", r, err, sh.Dir())
 	}
 }
+
+func TestShellCloseKillsStubborn(t *testing.T) {
+	sh := openShell(t)
+	if _, err := sh.Run(t.Context(), Command{Script: "trap 'while :; do sleep 1; done' EXIT"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := sh.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sh.Run(t.Context(), Command{Script: "true"}); err == nil {
+		t.Error("ran in a closed shell")
+	}
+}
+
+func TestShellCloseEndsCommand(t *testing.T) {
+	sh := openShell(t)
+	up, done := make(chan struct{}, 8), make(chan error, 1)
+	go func() {
+		_, err := sh.Run(t.Context(), Command{Script: "echo up; sleep 600", OnOutput: func([]byte) { up <- struct{}{} }})
+		done <- err
+	}()
+	<-up
+	if err := sh.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err == nil {
+		t.Error("the command ended without an error")
+	}
+}

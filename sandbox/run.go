@@ -96,7 +96,9 @@ func (r *running) finish(ctx context.Context, c Command, t Tree) (Result, error)
 		killErr = r.kill(ctx, t)
 	}
 	if killErr == nil {
-		<-r.exited
+		killErr = r.awaitEnd()
+	}
+	if killErr == nil {
 		drain(r.out, r.ended)
 	}
 	closeErr := r.proc.Close()
@@ -117,6 +119,17 @@ func (r *running) finish(ctx context.Context, c Command, t Tree) (Result, error)
 		return res, fmt.Errorf("close command: %w", closeErr)
 	}
 	return res, nil
+}
+
+// awaitEnd waits for a command that has exited or was killed; no sandbox may
+// keep a caller for ever.
+func (r *running) awaitEnd() error {
+	select {
+	case <-r.exited:
+		return nil
+	case <-time.After(killLimit):
+		return errors.New("it was killed but its end was not reported")
+	}
 }
 
 func (r *running) kill(ctx context.Context, t Tree) error {

@@ -57,7 +57,7 @@ func NewShell(ctx context.Context, s Starter, opt ShellOptions) (Shell, error) {
 	sh := &shell{s: s, group: opt.Group, opt: opt, out: newTap(), closes: make(chan struct{})}
 	sh.last.dir = opt.Dir
 	if err := sh.renew(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(err, sh.Close())
 	}
 	return sh, nil
 }
@@ -67,7 +67,11 @@ func NewShell(ctx context.Context, s Starter, opt ShellOptions) (Shell, error) {
 func (sh *shell) renew(ctx context.Context) error {
 	if sh.gen != nil {
 		sh.old = append(sh.old, sh.gen)
+		err := sh.gen.hangUp()
 		sh.gen = nil
+		if err != nil {
+			return fmt.Errorf("end old shell: %w", err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -75,7 +79,16 @@ func (sh *shell) renew(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start shell: %w", err)
 	}
+	if err := sh.greet(ctx, gen); err != nil {
+		sh.old = append(sh.old, gen)
+		return errors.Join(err, sh.end(gen))
+	}
 	sh.gen = gen
+	return nil
+}
+
+// greet makes a fresh process of the shell ready for commands.
+func (sh *shell) greet(ctx context.Context, gen *generation) error {
 	nonce := newNonce()
 	marked := sh.out.arm(nonce, nil)
 	done := gen.reports.expect(nonce)
@@ -249,15 +262,37 @@ func (sh *shell) Close() error {
 		return nil
 	}
 	sh.closed = true
+	var errs []error
 	if sh.gen != nil {
 		sh.old = append(sh.old, sh.gen)
+		errs = append(errs, sh.end(sh.gen))
 	}
-	var errs []error
 	for _, gen := range sh.old {
 		errs = append(errs, gen.close())
 	}
 	return errors.Join(errs...)
 }
+
+// end closes a shell's input and kills it if it does not leave, as one with a
+// trap on EXIT may not.
+func (sh *shell) end(gen *generation) error {
+	err := gen.hangUp()
+	select {
+	case <-gen.exited:
+		return err
+	case <-time.After(leaveLimit):
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), killLimit)
+	defer cancel()
+	kerr := sh.s.KillTree(ctx, Tree{Mark: sh.group, Group: sh.group})
+	if errors.Is(kerr, ErrLost) {
+		kerr = nil // nothing is left to kill
+	}
+	return errors.Join(err, kerr)
+}
+
+// leaveLimit is the time a shell has to exit at the end of its input.
+const leaveLimit = 2 * time.Second
 
 // endLines make the shell report. Each uses "command" to pass by functions of
 // the same name.

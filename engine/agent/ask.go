@@ -104,7 +104,6 @@ func (l *Loop) keep(ctx context.Context, t *sessions.Turn, messages []infer.Mess
 	w := sessions.Write{Turn: t}
 	if l.last == nil {
 		l.firstLen = t.PromptTokens
-		t.NewSample = true
 	} else if at, broken := breakAt(l.last, t); broken {
 		t.NewSample, t.BreakAt = true, at
 		w.Events = append(w.Events, l.event(sessions.KindBreak, l.broken(ctx, t, at)))

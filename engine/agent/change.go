@@ -51,8 +51,7 @@ func (l *Loop) edit(ctx context.Context, at sessions.Gate, c Change) error {
 	t := *old
 	t.Version++
 	t.Source = sessions.FromOperator
-	t.NewSample = true
-	t.BreakAt = len(old.PromptIDs)
+	t.NewSample, t.BreakAt = true, 0 // a new sample by design, no break
 	t.Calls = append([]sessions.Call{}, old.Calls...)
 	t.Calls[c.Index] = sessions.Call{ID: old.Calls[c.Index].ID, Name: c.Name, Arguments: c.Arguments}
 	t.OutputIDs, t.Logprobs, t.Raw, t.OutputTokens = nil, nil, "", 0

@@ -17,8 +17,8 @@ type Gate struct {
 	mu      sync.Mutex // guards everything below
 	mode    mode
 	held    bool
-	at      sessions.Gate // where held
-	calls   int           // calls of the reply held at
+	at      sessions.Gate   // where held
+	calls   []sessions.Call // pending where held
 	changes []Change
 	wake    chan struct{} // capacity one
 }
@@ -115,8 +115,11 @@ func (g *Gate) Edit(index int, name, arguments string) error {
 	if err := g.atReply(); err != nil {
 		return err
 	}
-	if index < 0 || index >= g.calls {
-		return fmt.Errorf("there is no call %d: the reply has %d", index, g.calls)
+	if index < 0 || index >= len(g.calls) {
+		return fmt.Errorf("there is no call %d: the reply has %d", index, len(g.calls))
+	}
+	if c := g.calls[index]; c.Name == name && c.Arguments == arguments {
+		return errors.New("the call is as it was: nothing is edited")
 	}
 	g.add(Change{Verb: "edit", Index: index, Name: name, Arguments: arguments})
 	return nil
@@ -145,7 +148,7 @@ func (g *Gate) Finish() {
 
 // atReply refuses what only works on a pending call; mu is held.
 func (g *Gate) atReply() error {
-	if !g.held || g.at != sessions.AfterReply || g.calls == 0 {
+	if !g.held || g.at != sessions.AfterReply || len(g.calls) == 0 {
 		return errors.New("no call is pending: hold the trajectory after a reply, before its tool runs (pause, then step)")
 	}
 	return nil
@@ -158,10 +161,11 @@ func (g *Gate) add(c Change) {
 
 // arrive says whether to be held at a gate, and why. stay: the loop is
 // already held here and asks whether it still is.
-func (g *Gate) arrive(at sessions.Gate, calls int, stay bool) (sessions.HeldReason, bool) {
+func (g *Gate) arrive(at sessions.Gate, calls []sessions.Call, stay bool) (sessions.HeldReason, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if stay {
+		g.calls = calls // edited meanwhile
 		return "", g.held
 	}
 	reason := sessions.HeldStep
@@ -197,7 +201,7 @@ func (l *Loop) gate(ctx context.Context, at sessions.Gate) error {
 				return err
 			}
 		}
-		reason, hold := l.Gate.arrive(at, len(l.pending()), held)
+		reason, hold := l.Gate.arrive(at, l.pending(), held)
 		if !hold {
 			break
 		}

@@ -138,7 +138,7 @@ func TestEdit(t *testing.T) {
 			for _, bad := range []struct {
 				i    int
 				args string
-			}{{0, "{"}, {1, "{}"}, {-1, "{}"}} {
+			}{{0, "{"}, {1, "{}"}, {-1, "{}"}, {0, `{"command":"rm -rf x"}`}} {
 				if err := b.Gate.Edit(bad.i, "bash", bad.args); err == nil {
 					t.Errorf("edit of call %d to %q was accepted", bad.i, bad.args)
 				}

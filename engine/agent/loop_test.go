@@ -37,7 +37,7 @@ func TestTurnByTurn(t *testing.T) {
 	if len(second.New) != 1 || second.New[0].Source != sessions.FromTool || second.NewSample {
 		t.Errorf("second turn %+v", second)
 	}
-	if first := b.rec.turns["1.1"]; len(first.New) != 2 || !first.NewSample || !first.Complete || first.Observations[0].Text != `ran bash {"command":"ls"}` {
+	if first := b.rec.turns["1.1"]; len(first.New) != 2 || !first.Complete || first.Observations[0].Text != `ran bash {"command":"ls"}` {
 		t.Errorf("first turn %+v", first)
 	}
 }

@@ -56,31 +56,26 @@ type Core struct {
 	held   int // items held or wanting
 	left   int // items not ended
 	stop   bool
-	// Waiting items by rank in the order given: queued for init, ready for run,
-	// wanting a run slot back, ran for eval.
-	waitInit, waitRun, waitBack, waitEval rankQueue
+	order  []Item
+	// Waiting items: for init in the order given, then first come first served:
+	// ready for run, wanting a run slot back, ran and to be evaluated.
+	waitInit, waitRun, waitBack, waitEval queue
 	out                                   []Action
 }
 
 // NewCore with every item queued. order lists all items, first to start first;
 // nil means 0…n−1.
 func NewCore(p Policy, l Limits, n int, order []Item) *Core {
-	c := &Core{policy: p, limits: l, bounds: resolve(p, l), items: make([]item, n), left: n}
-	rank := make([]int, n)
-	for i := range rank {
-		rank[i] = i
+	if order == nil {
+		order = make([]Item, n)
+		for i := range order {
+			order[i] = Item(i)
+		}
 	}
-	for r, it := range order {
-		rank[it] = r
-	}
-	for _, q := range []*rankQueue{&c.waitInit, &c.waitRun, &c.waitBack, &c.waitEval} {
-		q.rank = rank
-	}
-	return c
+	return &Core{policy: p, limits: l, bounds: resolve(p, l), items: make([]item, n), left: n, order: order}
 }
 
-// Skip marks an item as already through, before Begin: it ends at once without
-// starting a stage. SkipTo(Eval) lets it enter at eval.
+// Skip marks an item as already through, before Begin: it starts no stage.
 func (c *Core) Skip(it Item) {
 	c.must(it, queued)
 	c.items[it].phase = ended
@@ -96,9 +91,9 @@ func (c *Core) SkipToEval(it Item) {
 
 // Begin queues the items and returns the first actions.
 func (c *Core) Begin() []Action {
-	for i := range c.items {
-		if c.items[i].phase == queued {
-			c.waitInit.push(Item(i))
+	for _, it := range c.order {
+		if c.items[it].phase == queued {
+			c.waitInit.push(it)
 		}
 	}
 	return c.admit()

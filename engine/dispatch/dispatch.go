@@ -71,6 +71,9 @@ type Limits struct {
 	Eval  int `json:"max_eval_parallel_agents"`
 	Live  int `json:"max_live_sandboxes"`
 	Ready int `json:"max_ready"`
+	// OnePlace: an item is evaluated in the place it ran in, under every
+	// policy. The engine evaluates in fresh sandboxes and leaves it false.
+	OnePlace bool `json:"one_sandbox"`
 }
 
 const none = math.MaxInt
@@ -92,7 +95,7 @@ func orNone(n int) int {
 }
 
 func resolve(p Policy, l Limits) bounds {
-	b := bounds{live: orNone(l.Live), ready: none}
+	b := bounds{live: orNone(l.Live), ready: none, keep: l.OnePlace}
 	switch p {
 	case AsyncBatch:
 		b.busy = [numStages]int{none, none, none}

@@ -153,6 +153,9 @@ func (d *Live) launch(a Action) {
 		defer d.mu.Unlock()
 		delete(d.busy, a.Item)
 		delete(d.back, a.Item)
+		if d.ctx.Err() != nil { // this stage may have ended before Run saw it
+			d.core.Stop()
+		}
 		switch a.Stage {
 		case Init:
 			d.apply(d.core.InitDone(a.Item, next))

@@ -1,34 +1,30 @@
 package dispatch
 
-import "container/heap"
+import "slices"
 
-// rankQueue holds waiting items, the lowest rank first.
-type rankQueue struct {
-	rank []int
-	heap []Item
+// queue holds waiting items, first come first served.
+type queue struct {
+	items []Item
+	head  int // of what is left in items
 }
 
-func (q *rankQueue) Len() int           { return len(q.heap) }
-func (q *rankQueue) Less(i, j int) bool { return q.rank[q.heap[i]] < q.rank[q.heap[j]] }
-func (q *rankQueue) Swap(i, j int)      { q.heap[i], q.heap[j] = q.heap[j], q.heap[i] }
-func (q *rankQueue) Push(x any)         { q.heap = append(q.heap, x.(Item)) }
-func (q *rankQueue) Pop() any {
-	last := q.heap[len(q.heap)-1]
-	q.heap = q.heap[:len(q.heap)-1]
-	return last
-}
+func (q *queue) len() int     { return len(q.items) - q.head }
+func (q *queue) push(it Item) { q.items = append(q.items, it) }
+func (q *queue) peek() Item   { return q.items[q.head] }
 
-func (q *rankQueue) len() int     { return len(q.heap) }
-func (q *rankQueue) push(it Item) { heap.Push(q, it) }
-func (q *rankQueue) pop() Item    { return heap.Pop(q).(Item) }
-func (q *rankQueue) peek() Item   { return q.heap[0] }
+func (q *queue) pop() Item {
+	it := q.items[q.head]
+	q.head++
+	if q.head > 64 && q.head > len(q.items)/2 { // let go of what is through
+		q.items = slices.Clone(q.items[q.head:])
+		q.head = 0
+	}
+	return it
+}
 
 // remove takes an item out wherever it stands; a person's act, so a scan is fine.
-func (q *rankQueue) remove(it Item) {
-	for i, x := range q.heap {
-		if x == it {
-			heap.Remove(q, i)
-			return
-		}
+func (q *queue) remove(it Item) {
+	if i := slices.Index(q.items[q.head:], it); i >= 0 {
+		q.items = slices.Delete(q.items, q.head+i, q.head+i+1)
 	}
 }

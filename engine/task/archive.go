@@ -27,6 +27,7 @@ func (h *harbor) open() (io.ReadCloser, error) {
 	return &unzipped{z, f}, nil
 }
 
+// unzipped closes the file along with the decompressor.
 type unzipped struct {
 	*gzip.Reader
 	file io.Closer

@@ -64,7 +64,8 @@ func applyComplaint(out string) string {
 	first := ""
 	for line := range strings.Lines(out) {
 		line = strings.TrimSpace(line)
-		if text, found := strings.CutPrefix(line, "error: "); found {
+		// With --verbose the text searched for comes first.
+		if text, found := strings.CutPrefix(line, "error: "); found && text != "while searching for:" {
 			return text
 		}
 		if first == "" && line != "" {

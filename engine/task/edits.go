@@ -1,7 +1,6 @@
 package task
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -150,5 +149,5 @@ func (f *fileDiff) uniqueEdits(text string) ([]Edit, string, error) {
 // overlaps reports a second, overlapping occurrence, which Count does not see.
 func overlaps(text, part string) bool {
 	i := strings.Index(text, part)
-	return i >= 0 && bytes.Contains([]byte(text[i+1:]), []byte(part))
+	return i >= 0 && strings.Contains(text[i+1:], part)
 }

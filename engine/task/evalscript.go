@@ -17,7 +17,7 @@ const (
 // evalScript makes the evaluation of a row that brings none: the files of
 // test_patch go back to the base commit, the patch is applied, the tests run
 // between the markers, and the files go back again.
-func evalScript(r *row, base, workdir string) (string, error) {
+func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 	files, err := parseDiff([]byte(r.TestPatch))
 	if err != nil {
 		return "", fmt.Errorf("field \"test_patch\": %w", err)
@@ -38,12 +38,8 @@ func evalScript(r *row, base, workdir string) (string, error) {
 		}
 	}
 	reset := resetFiles(base, changed, created)
-	command := r.TestCmd
-	if command == "" {
-		command = "python3 -m pytest -rA"
-	}
 	if len(run) > 0 {
-		command += " " + strings.Join(quoteAll(directives(r.LogParser, run)), " ")
+		command += " " + strings.Join(quoteAll(directives(runner, run)), " ")
 	}
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\nset -uxo pipefail\n")
@@ -82,14 +78,14 @@ var notTests = []string{".json", ".png", ".csv", ".txt", ".md", ".jpg", ".jpeg",
 func isTest(file string) bool { return !slices.Contains(notTests, path.Ext(file)) }
 
 // directives are what the runner is told to run: Django's wants module names.
-func directives(parser string, files []string) []string {
-	if parser != "django" && parser != "unittest" {
+func directives(runner string, files []string) []string {
+	if runner != "django" && runner != "unittest" {
 		return files
 	}
 	out := make([]string, len(files))
 	for i, f := range files {
 		f = strings.TrimSuffix(f, ".py")
-		if parser == "django" {
+		if runner == "django" {
 			f = strings.TrimPrefix(f, "tests/")
 		}
 		out[i] = strings.ReplaceAll(f, "/", ".")

@@ -31,61 +31,69 @@ type harbor struct {
 	archive     bool
 }
 
+// loadHarbor reads a task folder. Everything that can be wrong with a task is
+// found here, before any sandbox is opened for it.
 func loadHarbor(folder fs.FS, id, origin string, o Options) (Instance, error) {
-	fail := func(err error) (Instance, error) { return Instance{}, err }
-	text, err := readText(folder, "task.toml")
+	in := Instance{ID: id, Format: "harbor", Origin: origin}
+	m, err := in.readTexts(folder)
 	if err != nil {
-		return fail(err)
+		return Instance{}, err
 	}
-	m, warnings, err := parseManifest(text)
-	if err != nil {
-		return fail(err)
-	}
-	instruction, err := readText(folder, "instruction.md")
-	if err != nil {
-		return fail(err)
-	}
-	if strings.TrimSpace(instruction) == "" {
-		return fail(errors.New("instruction.md is empty; write what the agent has to do"))
-	}
-	if !exists(folder, "tests/test.sh") {
-		return fail(errors.New("tests/test.sh is missing; it must write the reward to /logs/verifier/reward.txt"))
-	}
-	in := Instance{
-		ID: id, Format: "harbor", Origin: origin, Instruction: instruction,
-		LocalOK: m.Metadata.Rollbench.Local, Needs: m.Metadata.Rollbench.Needs,
-		TestCommand: m.Metadata.Rollbench.TestCommand,
-		Network:     m.network(),
-		AgentLimit:  seconds(m.Agent.Timeout, 0),
-		VerifyLimit: seconds(m.Verifier.Timeout, defaultVerifyLimit),
-		BuildLimit:  seconds(m.Environment.BuildTimeout, defaultBuildLimit),
-		Warnings:    warnings,
-	}
-	if m.Environment.CPUs != nil {
-		in.CPUs = *m.Environment.CPUs
-	}
-	if in.MemoryMB, err = sizeMB("environment.memory", m.Environment.MemoryMB, m.Environment.Memory); err != nil {
-		return fail(err)
-	}
-	if in.DiskMB, err = sizeMB("environment.storage", m.Environment.StorageMB, m.Environment.Storage); err != nil {
-		return fail(err)
+	if err := in.takeLimits(&m); err != nil {
+		return Instance{}, err
 	}
 	kind := &harbor{folder: folder, archive: exists(folder, repoArchive)}
 	in.kind = kind
 	if err := kind.environments(&in, &m, o); err != nil {
-		return fail(err)
+		return Instance{}, err
 	}
 	if err := harborImage(&in, folder, &m, o); err != nil {
-		return fail(err)
+		return Instance{}, err
 	}
 	if in.LocalOK && !kind.archive {
-		return fail(fmt.Errorf("task.toml: metadata.rollbench.local needs %s: a local sandbox has no image to take the repository from", repoArchive))
+		return Instance{}, fmt.Errorf("task.toml: metadata.rollbench.local needs %s: a local sandbox has no image to take the repository from", repoArchive)
 	}
 	in.Reference, err = harborReference(folder, kind)
+	return in, err
+}
+
+// readTexts takes the instruction and what task.toml says beside limits.
+func (in *Instance) readTexts(folder fs.FS) (m manifest, err error) {
+	text, err := readText(folder, "task.toml")
 	if err != nil {
-		return fail(err)
+		return m, err
 	}
-	return in, nil
+	if m, in.Warnings, err = parseManifest(text); err != nil {
+		return m, err
+	}
+	if in.Instruction, err = readText(folder, "instruction.md"); err != nil {
+		return m, err
+	}
+	if strings.TrimSpace(in.Instruction) == "" {
+		return m, errors.New("instruction.md is empty; write what the agent has to do")
+	}
+	if !exists(folder, "tests/test.sh") {
+		return m, errors.New("tests/test.sh is missing; it must write the reward to /logs/verifier/reward.txt")
+	}
+	own := m.Metadata.Rollbench
+	in.LocalOK, in.Needs, in.TestCommand = own.Local, own.Needs, own.TestCommand
+	in.Network = m.network()
+	return m, nil
+}
+
+// takeLimits leaves 0 where the task is silent and somebody else has a default.
+func (in *Instance) takeLimits(m *manifest) (err error) {
+	in.AgentLimit = seconds(m.Agent.Timeout, 0)
+	in.VerifyLimit = seconds(m.Verifier.Timeout, defaultVerifyLimit)
+	in.BuildLimit = seconds(m.Environment.BuildTimeout, defaultBuildLimit)
+	if m.Environment.CPUs != nil {
+		in.CPUs = *m.Environment.CPUs
+	}
+	if in.MemoryMB, err = sizeMB("environment.memory", m.Environment.MemoryMB, m.Environment.Memory); err != nil {
+		return err
+	}
+	in.DiskMB, err = sizeMB("environment.storage", m.Environment.StorageMB, m.Environment.Storage)
+	return err
 }
 
 // environments resolves the three env tables.
@@ -147,6 +155,8 @@ func harborImage(in *Instance, folder fs.FS, m *manifest, o Options) error {
 	return nil
 }
 
+// workdir is task.toml's, else what the last stage of the Dockerfile ends with.
+// A WORKDIR with a variable in it cannot be told from here.
 func workdir(in *Instance, given, dockerfile string) string {
 	if given != "" {
 		return path.Clean(given)
@@ -203,8 +213,7 @@ func harborReference(folder fs.FS, kind *harbor) (Reference, error) {
 		return ref, err
 	}
 	if patch := heredocDiff(string(script)); patch != "" {
-		ref.Patch = []byte(patch)
-		return ref, nil
+		ref.Patch = []byte(patch) // the script stays: it may apply the diff in its own way
 	}
 	ref.Script = script
 	return ref, nil
@@ -231,6 +240,7 @@ func (h *harbor) lay(ctx context.Context, in *Instance, sb sandbox.Sandbox) (str
 	if !h.archive {
 		return "", nil
 	}
+	// A relative path is taken from the workdir, however the sandbox maps it.
 	_, err := sb.Stat(ctx, ".git")
 	if err == nil || !errors.Is(err, sandbox.ErrNotExist) {
 		return "", err

@@ -66,12 +66,13 @@ func (h *host) Exec(ctx context.Context, c sandbox.Command) (sandbox.Result, err
 	defer stop()
 	cmd := exec.CommandContext(run, argv[0], argv[1:]...)
 	cmd.Dir, cmd.WaitDelay, cmd.Stdin = h.work, time.Second, bytes.NewReader(c.Stdin)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.Path("/home"), "LANG=C.UTF-8", "GOCACHE=" + goCache}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.Path("/home"), "LANG=C.UTF-8"}
 	for _, env := range []map[string]string{h.env, c.Env} {
 		for k, v := range env {
 			cmd.Env = append(cmd.Env, k+"="+v)
 		}
 	}
+	cmd.Env = append(cmd.Env, "GOCACHE="+goCache)
 	start := time.Now()
 	out, err := cmd.CombinedOutput()
 	res := sandbox.Result{Output: out, End: sandbox.Exited, Wall: time.Since(start)}

@@ -97,6 +97,7 @@ func tarFolder(root fs.FS) io.ReadCloser {
 	return r
 }
 
+// tarFile reads the whole file first: an fs.FS may not know its size before.
 func tarFile(tw *tar.Writer, file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
 	f, err := open()
 	if err != nil {

@@ -47,7 +47,7 @@ func TestHarborErrors(t *testing.T) {
 		"tests/test.sh is missing; it must write the reward":                         {"tests/test.sh": ""},
 		"environment/Dockerfile is missing and task.toml has no":                     toml("version = \"1.0\"\n"),
 		"environment/docker-compose.yaml: tasks of several containers":               {"environment/docker-compose.yaml": "services: {}\n"},
-		"task.toml: line 3: ":                                                        toml("version = \"1\"\n[agent]\ntimeout_sec = = 3\n"),
+		`task.toml: line 3: key "agent.timeout_sec": `:                               toml("version = \"1\"\n[agent]\ntimeout_sec = = 3\n"),
 		`line 2: key "agent.timeout_sec": the value is a string; it must be a float`: toml("[agent]\ntimeout_sec = \"long\"\n"),
 		"task.toml: line 7: Key 'agent' has already been":                            toml(goodToml + "[agent]\n[agent]\n"),
 		"task.toml: [[steps]]: tasks of several steps are not supported":             more("[[steps]]\nname = \"one\"\n"),
@@ -91,7 +91,7 @@ func TestLoadErrors(t *testing.T) {
 		"twice.jsonl":   {good + "\n" + good + "\n", `id "a__b-1" is already used by ` + filepath.Join(dir, "twice.jsonl") + " line 1; ids must be unique"},
 		"name.jsonl":    {strings.Replace(good, "a__b-1", "a/b", 1), `id "a/b" may not be empty nor hold spaces, / or #`},
 		"hash.jsonl":    {strings.Replace(good, "1234567", "HEAD~1", 1), `field "base_commit" is "HEAD~1"; it must be a commit id`},
-		"parser.jsonl":  {strings.Replace(good, "{", `{"log_parser":"cargo",`, 1), `field "log_parser" is "cargo"; it must be one of django, gotest, pytest,`},
+		"parser.jsonl":  {strings.Replace(good, "{", `{"log_parser":"cargo",`, 1), `field "log_parser" is "cargo"; it must be one of django, gotest, matplotlib, pytest,`},
 		"type.jsonl":    {strings.Replace(good, "{", `{"eval_type":"x",`, 1), `field "eval_type" is "x"`},
 		"workdir.jsonl": {strings.Replace(good, "{", `{"workdir":"src",`, 1), `field "workdir" is "src"; it must be an absolute path`},
 		"patch.jsonl":   {strings.Replace(good, "{", `{"test_patch":"--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n x\n",`, 1), `field "test_patch": diff line`},
@@ -198,7 +198,7 @@ PLAIN = "$x {y}"
 		in.Env["PLAIN"] != "$x {y}" || in.kind.(*harbor).verifierEnv["KEY"] != "yes-none" {
 		t.Errorf("%+v", in)
 	}
-	if string(in.Reference.Patch) != "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n" || in.Reference.Script != nil {
+	if string(in.Reference.Patch) != "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n" || in.Reference.Script == nil {
 		t.Errorf("reference %q, %q", in.Reference.Patch, in.Reference.Script)
 	}
 	want := []string{`unknown key "environment.colour" is ignored`, "verifier.user is ignored", "environment.gpus is ignored", "verifier.env.KEY takes HAVE from"}
@@ -293,6 +293,32 @@ func TestRowFields(t *testing.T) {
 		ins, err := parseRows([]byte(strings.Replace(text, "{", `{"`+field+`":"i",`, 1)), "rows")
 		if err != nil || ins[0].Image != want {
 			t.Errorf("%s: %q, %v", field, ins[0].Image, err)
+		}
+	}
+}
+
+// Older rows say by their repository how their log is read; where nobody knows
+// how to run the tests, there is a warning and no reward.
+func TestRowRunners(t *testing.T) {
+	for fields, want := range map[string]struct {
+		command string
+		warned  bool
+	}{
+		`"repo":"pallets/flask"`:                                     {"python3 -m pytest -rA", false},
+		`"repo":"sphinx-doc/sphinx"`:                                 {"python3 -m pytest -rA", false},
+		`"log_parser":"parse_log_pytest_v2"`:                         {"python3 -m pytest -rA", false},
+		`"log_parser":"unittest"`:                                    {"python3 -m unittest -v", false},
+		`"repo":"django/django"`:                                     {"", true},
+		`"repo":"django/django","test_cmd":"./tests/runtests.py"`:    {"./tests/runtests.py", false},
+		`"log_parser":"parse_log_sympy","eval_script":"#!/bin/bash"`: {"", false},
+	} {
+		ins, err := parseRows([]byte(`{"instance_id":"a","base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":["t"],`+fields+`}`), "rows")
+		if err != nil {
+			t.Errorf("%s: %v", fields, err)
+			continue
+		}
+		if in := ins[0]; in.TestCommand != want.command || (len(in.Warnings) > 0) != want.warned || (in.kind.(*swebench).script == "") != want.warned {
+			t.Errorf("%s: command %q, warnings %q", fields, in.TestCommand, in.Warnings)
 		}
 	}
 }

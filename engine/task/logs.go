@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -19,20 +20,56 @@ const (
 	xfailed status = "XFAIL"
 )
 
-// parsers by the row's log_parser; "" is pytest.
-var parsers = map[string]func(log string) map[string]status{
-	"":               parsePytest,
-	"pytest":         parsePytest,
-	"pytest_options": parsePytestOptions,
-	"pytest_v2":      parsePytestV2,
-	"django":         parseUnittest,
-	"unittest":       parseUnittest,
-	"gotest":         parseGotest,
+// runner is a test runner: how its log is read, and the command that runs it
+// ("" when only the row can know).
+type runner struct {
+	parse   func(log string) map[string]status
+	command string
 }
 
-func parserNames() string {
-	names := slices.Sorted(maps.Keys(parsers))
-	return strings.Join(names[1:], ", ") // the first is ""
+const pytest = "python3 -m pytest -rA"
+
+// runners by the row's log_parser, which may be written with "parse_log_" before it.
+var runners = map[string]runner{
+	"pytest":         {parsePytest, pytest},
+	"pytest_options": {parsePytestOptions, pytest},
+	"requests":       {parsePytestOptions, pytest},
+	"pytest_v2":      {parsePytestV2, pytest},
+	"matplotlib":     {parseMatplotlib, pytest},
+	"seaborn":        {parseSeaborn, pytest},
+	"unittest":       {parseUnittest, "python3 -m unittest -v"},
+	"django":         {parseUnittest, ""},
+	"sympy":          {parseSympy, ""},
+	"gotest":         {parseGotest, ""},
+}
+
+// runnerOf repositories whose rows, older than log_parser, are not read as pytest's.
+var runnerOf = map[string]string{
+	"astropy/astropy":           "pytest_v2",
+	"django/django":             "django",
+	"matplotlib/matplotlib":     "matplotlib",
+	"mwaskom/seaborn":           "seaborn",
+	"psf/requests":              "pytest_options",
+	"pydicom/pydicom":           "pytest_options",
+	"pylint-dev/pylint":         "pytest_options",
+	"scikit-learn/scikit-learn": "pytest_v2",
+	"sphinx-doc/sphinx":         "pytest_v2",
+	"sympy/sympy":               "sympy",
+}
+
+// findRunner names the runner of a row.
+func findRunner(r *row) (string, runner, error) {
+	name := strings.TrimPrefix(r.LogParser, "parse_log_")
+	if name == "" {
+		if name = runnerOf[r.Repo]; name == "" {
+			name = "pytest"
+		}
+	}
+	found, ok := runners[name]
+	if !ok {
+		return "", runner{}, fmt.Errorf("field \"log_parser\" is %q; it must be one of %s", r.LogParser, strings.Join(slices.Sorted(maps.Keys(runners)), ", "))
+	}
+	return name, found, nil
 }
 
 // statusPrefix reports which status the text starts with.
@@ -149,6 +186,55 @@ func parseUnittest(log string) map[string]status {
 			if _, known := found[last]; !known {
 				found[last] = passed
 			}
+		}
+	}
+	return found
+}
+
+// parseMatplotlib: names of enumerators became numbers in newer versions.
+func parseMatplotlib(log string) map[string]status {
+	return parsePytest(strings.NewReplacer("MouseButton.LEFT", "1", "MouseButton.RIGHT", "3").Replace(log))
+}
+
+// parseSeaborn knows "FAILED test", "PASSED test" and "test PASSED [ 10%]".
+func parseSeaborn(log string) map[string]status {
+	found := map[string]status{}
+	for line := range strings.Lines(log) {
+		words := strings.Fields(line)
+		if len(words) < 2 {
+			continue
+		}
+		switch {
+		case words[0] == string(failed) && strings.HasPrefix(line, string(failed)):
+			found[words[1]] = failed
+		case words[1] == string(passed):
+			found[words[0]] = passed
+		case words[0] == string(passed) && strings.HasPrefix(line, string(passed)):
+			found[words[1]] = passed
+		}
+	}
+	return found
+}
+
+var sympyHeading = regexp.MustCompile(`^_+ (\S+\.py:\S+) _+$`)
+
+// parseSympy reads `bin/test -C --verbose`: a test and its outcome a line, and
+// headings of what failed.
+func parseSympy(log string) map[string]status {
+	outcomes := map[string]status{"E": errored, "F": failed, "ok": passed}
+	found := map[string]status{}
+	for line := range strings.Lines(log) {
+		line = strings.TrimSpace(line)
+		if m := sympyHeading.FindStringSubmatch(line); m != nil {
+			found[m[1]] = failed
+			continue
+		}
+		words := strings.Fields(line)
+		if !strings.HasPrefix(line, "test_") || len(words) < 2 {
+			continue
+		}
+		if s, ok := outcomes[words[len(words)-1]]; ok {
+			found[words[0]] = s
 		}
 	}
 	return found

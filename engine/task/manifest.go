@@ -101,7 +101,11 @@ func parseManifest(text string) (m manifest, warnings []string, err error) {
 func tomlError(err error) error {
 	var parse toml.ParseError
 	if errors.As(err, &parse) {
-		return fmt.Errorf("task.toml: line %d: %s", parse.Position.Line, firstLine(parse.Message))
+		key := ""
+		if parse.LastKey != "" {
+			key = fmt.Sprintf("key %q: ", parse.LastKey)
+		}
+		return fmt.Errorf("task.toml: line %d: %s%s", parse.Position.Line, key, firstLine(parse.Message))
 	}
 	if m := wrongType.FindStringSubmatch(firstLine(err.Error())); m != nil {
 		return fmt.Errorf("task.toml: line %s: key %q: the value is a %s; it must be a %s", m[1], m[2], m[3], m[4])
@@ -112,6 +116,7 @@ func tomlError(err error) error {
 // wrongType takes the decoder's message for a value of another type apart.
 var wrongType = regexp.MustCompile(`^toml: line (\d+) \(last key "(.*)"\): incompatible types: TOML value has type (\w+); destination has type (\w+)`)
 
+// notHonoured warns of keys that are understood and have no effect here.
 func (m *manifest) notHonoured() []string {
 	var out []string
 	warn := func(set bool, text string) {
@@ -136,19 +141,26 @@ func (m *manifest) notHonoured() []string {
 	return out
 }
 
+// check refuses values that no sandbox could be opened with.
 func (m *manifest) check() error {
 	e := &m.Environment
-	for key, sec := range map[string]*float64{
-		"agent.timeout_sec": m.Agent.Timeout, "verifier.timeout_sec": m.Verifier.Timeout,
-		"environment.build_timeout_sec": e.BuildTimeout, "environment.cpus": e.CPUs,
+	for _, one := range []struct {
+		key   string
+		value *float64
+	}{
+		{"agent.timeout_sec", m.Agent.Timeout}, {"verifier.timeout_sec", m.Verifier.Timeout},
+		{"environment.build_timeout_sec", e.BuildTimeout}, {"environment.cpus", e.CPUs},
 	} {
-		if sec != nil && (!(*sec > 0) || *sec > 1e6) {
-			return fmt.Errorf("task.toml: %s is %v; it must be more than 0 and at most 1000000", key, *sec)
+		if one.value != nil && (!(*one.value > 0) || *one.value > 1e6) { // NaN fails the first
+			return fmt.Errorf("task.toml: %s is %v; it must be more than 0 and at most 1000000", one.key, *one.value)
 		}
 	}
-	for key, mb := range map[string]*int{"environment.memory_mb": e.MemoryMB, "environment.storage_mb": e.StorageMB} {
-		if mb != nil && *mb <= 0 {
-			return fmt.Errorf("task.toml: %s is %d; it must be more than 0", key, *mb)
+	for _, one := range []struct {
+		key   string
+		value *int
+	}{{"environment.memory_mb", e.MemoryMB}, {"environment.storage_mb", e.StorageMB}} {
+		if one.value != nil && *one.value <= 0 {
+			return fmt.Errorf("task.toml: %s is %d; it must be more than 0", one.key, *one.value)
 		}
 	}
 	switch e.NetworkMode {
@@ -219,6 +231,8 @@ func expandEnv(table string, env map[string]string, getenv func(string) (string,
 	return out, taken, nil
 }
 
+// expand resolves one value. An empty variable counts as unset where there is a
+// default, as in a shell.
 func expand(value string, getenv func(string) (string, bool)) (string, []string, error) {
 	var out strings.Builder
 	var used []string

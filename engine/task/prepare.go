@@ -18,13 +18,24 @@ const prepareLimit = 15 * time.Minute
 
 // Prepare lays the repository in an opened sandbox, hides history after the
 // base commit and marks that commit, so that TakePatch has something to differ
-// from. Tests and solution are not in the sandbox before Verify or Solve.
+// from. Tests and solution are not in the sandbox before Verify or Solve. It is
+// called once a sandbox: what is changed by then belongs to the base.
 func (in *Instance) Prepare(ctx context.Context, sb sandbox.Sandbox) error {
+	return in.prepare(ctx, sb, true)
+}
+
+// prepare without the cut is for the verifier's sandbox: nobody reads history
+// there, and storing a large repository again takes long.
+func (in *Instance) prepare(ctx context.Context, sb sandbox.Sandbox, cut bool) error {
 	commit, err := in.kind.lay(ctx, in, sb)
 	if err != nil {
 		return fmt.Errorf("prepare %s: lay the repository: %w", in.ID, err)
 	}
-	_, err = runScript(ctx, sb, prepareScript, map[string]string{"ROLLBENCH_COMMIT": commit}, prepareLimit)
+	env := map[string]string{"ROLLBENCH_COMMIT": commit, "ROLLBENCH_CUT": ""}
+	if cut {
+		env["ROLLBENCH_CUT"] = "1"
+	}
+	_, err = runScript(ctx, sb, prepareScript, env, prepareLimit)
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", in.ID, err)
 	}

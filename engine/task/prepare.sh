@@ -1,6 +1,7 @@
 # Runs in the workdir. ROLLBENCH_COMMIT is the commit the task starts from ("" = HEAD).
-# Afterwards refs/rollbench/base is that state, HEAD is at it, and nothing that
-# came later can be found: no other ref, remote, tag, reflog or loose object.
+# Afterwards refs/rollbench/base is that state and HEAD is at it. With
+# ROLLBENCH_CUT nothing that came later can be found: no other ref, remote, tag,
+# reflog or stored object.
 set -eu
 fail() { echo "rollbench: $*"; exit 3; }
 command -v git >/dev/null 2>&1 || fail "git is not in the sandbox; the image must have it"
@@ -39,9 +40,13 @@ if [ -n "$ROLLBENCH_COMMIT" ]; then
   # An image may hold one set-up commit of its own on top of the base.
   if [ "$head" != "$want" ] &&
     ! { [ "$(git rev-parse -q --verify 'HEAD^' || true)" = "$want" ] && [ "$(git log -1 --format=%s)" = "SWE-bench" ]; }; then
-    git reset -q --hard "$want" -- 2>/dev/null || git reset -q --hard "$want"
+    git reset -q --hard "$want"
   fi
 fi
+
+# The index is made anew, or files that it takes for unchanged would keep the
+# bytes that a conversion gave them.
+if git rev-parse -q --verify HEAD >/dev/null; then git read-tree HEAD; else git read-tree --empty; fi
 
 # What is changed or untracked now belongs to the environment, not to the policy.
 export GIT_AUTHOR_NAME=rollbench GIT_AUTHOR_EMAIL=rollbench@rollbench.invalid GIT_AUTHOR_DATE="2000-01-01T00:00:00Z"
@@ -52,16 +57,19 @@ if [ -n "$fresh" ] || ! git rev-parse -q --verify HEAD >/dev/null || [ -n "$(git
   git commit -q --no-verify --allow-empty -m "State of the environment at the start"
 fi
 base=$(git rev-parse HEAD)
+git update-ref refs/rollbench/base "$base"
+echo "rollbench: base $base"
+[ -n "$ROLLBENCH_CUT" ] || exit 0
 
 branch=$(git symbolic-ref -q --short HEAD || true)
 for remote in $(git remote); do git remote remove "$remote"; done
-git for-each-ref --format='delete %(refname)' | grep -v -x "delete refs/heads/$branch" | git update-ref --no-deref --stdin
-git update-ref refs/rollbench/base "$base"
+git for-each-ref --format='delete %(refname)' | grep -v -x -F -e "delete refs/heads/$branch" -e "delete refs/rollbench/base" | git update-ref --no-deref --stdin
 rm -rf "$gd/logs" "$gd/ORIG_HEAD" "$gd/FETCH_HEAD" "$gd/MERGE_HEAD" "$gd/CHERRY_PICK_HEAD" "$gd/REVERT_HEAD" \
-  "$gd/rebase-merge" "$gd/rebase-apply" "$gd/worktrees" "$gd/objects/info/commit-graph" "$gd/objects/info/commit-graphs"
+  "$gd/info/grafts" "$gd/rebase-merge" "$gd/rebase-apply" "$gd/worktrees" "$gd/objects/info/commit-graph" "$gd/objects/info/commit-graphs"
 
 # Everything stored must be reachable; else store again what is and drop the rest.
-stored=$(git count-objects -v | awk '/^count:|^in-pack:/ {n += $2} END {print n+0}')
+stored=0
+for word in $(git count-objects -v | sed -n 's/^count: //p; s/^in-pack: //p'); do stored=$((stored + word)); done
 reachable=$(git rev-list --objects HEAD | wc -l)
 if [ -e "$gd/objects/info/alternates" ] || [ "$stored" -ne "$reachable" ]; then
   rm -f "$gd"/objects/pack/*.keep
@@ -69,4 +77,3 @@ if [ -e "$gd/objects/info/alternates" ] || [ "$stored" -ne "$reachable" ]; then
   rm -f "$gd/objects/info/alternates"
   git prune --expire=now
 fi
-echo "rollbench: base $base"

@@ -113,14 +113,15 @@ func TestPrepareTwiceIsTheSame(t *testing.T) {
 // Uncommitted set-up of an image is part of the base, not of the patch.
 func TestSetUpBelongsToTheBase(t *testing.T) {
 	for name, script := range map[string]string{
-		"no repository":     "rm -rf .git; echo a >f; mkdir __pycache__; echo x >__pycache__/a.pyc",
-		"no commit":         "echo a >f",
-		"changed":           "echo a >f; commit one; echo b >f; rm -f g; echo c >h",
-		"staged":            "echo a >f; commit one; echo b >f; git add f",
-		"detached":          "echo a >f; commit one; git checkout -q --detach",
-		"in a merge":        "echo a >f; commit one; git checkout -q -b x; echo b >f; commit x; git checkout -q main; echo c >f; commit y; git merge x >/dev/null || true",
-		"no newline config": "git config core.autocrlf true; printf 'a\\r\\nb\\n' >f; commit one",
-		"attributes":        "printf '* text=auto\\n' >.gitattributes; printf 'a\\r\\nb\\r\\n' >f; commit one; printf 'a\\r\\nb\\r\\n' >f",
+		"no repository":      "rm -rf .git; echo a >f; mkdir __pycache__; echo x >__pycache__/a.pyc",
+		"no commit":          "echo a >f",
+		"changed":            "echo a >f; commit one; echo b >f; rm -f g; echo c >h",
+		"staged":             "echo a >f; commit one; echo b >f; git add f",
+		"detached":           "echo a >f; commit one; git checkout -q --detach",
+		"in a merge":         "echo a >f; commit one; git checkout -q -b x; echo b >f; commit x; git checkout -q main; echo c >f; commit y; git merge x >/dev/null || true",
+		"no newline config":  "git config core.autocrlf true; printf 'a\\r\\nb\\n' >f; commit one",
+		"converted long ago": "git config core.autocrlf true; printf 'a\\r\\nb\\r\\n' >f; touch -d 2020-01-01 f; commit one; git status",
+		"attributes":         "printf '* text=auto\\n' >.gitattributes; printf 'a\\r\\nb\\r\\n' >f; commit one; printf 'a\\r\\nb\\r\\n' >f",
 	} {
 		in, h := openRepo(t, script)
 		if patch := takePatch(t, in, h); len(patch) != 0 {

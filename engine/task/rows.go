@@ -57,7 +57,7 @@ func (l *nameList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// maxRow bounds a line of a dataset, in bytes.
+// maxRows bounds a dataset file, in bytes.
 const maxRows = 4 << 30
 
 // loadRows reads a .jsonl file (a row a line) or a .json file (a list of rows,
@@ -82,11 +82,13 @@ func loadRows(file string) ([]Instance, error) {
 }
 
 func parseRows(data []byte, origin string) ([]Instance, error) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark
 	trimmed := bytes.TrimSpace(data)
 	if len(trimmed) == 0 {
 		return nil, errors.New("the file is empty; it must hold a JSON row a line")
 	}
+	// An object that is valid as a whole is one value; of several lines with an
+	// object each, it is not.
 	if trimmed[0] == '[' || trimmed[0] == '{' && json.Valid(trimmed) {
 		return parseDocument(trimmed, origin)
 	}
@@ -125,6 +127,7 @@ func parseDocument(data []byte, origin string) ([]Instance, error) {
 		if err := json.Unmarshal(data, &fields); err != nil {
 			return nil, jsonError(data, err)
 		}
+		// One row, or rows by id: a row has fields that are no objects.
 		if _, single := fields["instance_id"]; single || !allObjects(fields) {
 			rows, labels = []json.RawMessage{data}, []string{"row 1"}
 		} else {
@@ -173,6 +176,7 @@ func jsonError(data []byte, err error) error {
 	return err
 }
 
+// parseRow checks the fields that every row needs, then makes an instance of it.
 func parseRow(data []byte, origin string) (Instance, error) {
 	var r row
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -203,14 +207,14 @@ func parseRow(data []byte, origin string) (Instance, error) {
 	return newRow(&r, origin)
 }
 
+// badList names the test list that cannot be decoded, "" when both can.
 func badList(data []byte) string {
-	var lists struct{ Fail, Pass json.RawMessage }
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(data, &fields) != nil {
 		return ""
 	}
-	lists.Fail, lists.Pass = fields["FAIL_TO_PASS"], fields["PASS_TO_PASS"]
-	for name, raw := range map[string]json.RawMessage{"FAIL_TO_PASS": lists.Fail, "PASS_TO_PASS": lists.Pass} {
+	for _, name := range []string{"FAIL_TO_PASS", "PASS_TO_PASS"} {
+		raw := fields[name]
 		if raw != nil && new(nameList).UnmarshalJSON(raw) != nil {
 			return name
 		}

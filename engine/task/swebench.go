@@ -18,10 +18,12 @@ type swebench struct {
 	grading grading
 }
 
+// newRow makes an instance of a decoded row. What is wrong with a field is found
+// here, not when its trajectory is evaluated.
 func newRow(r *row, origin string) (Instance, error) {
-	parser, ok := parsers[r.LogParser]
-	if !ok {
-		return Instance{}, fmt.Errorf("field \"log_parser\" is %q; it must be one of %s", r.LogParser, parserNames())
+	name, runner, err := findRunner(r)
+	if err != nil {
+		return Instance{}, err
 	}
 	switch r.EvalType {
 	case "", "pass_and_fail", "fail_only":
@@ -44,18 +46,23 @@ func newRow(r *row, origin string) (Instance, error) {
 		Reference:   Reference{Patch: []byte(r.Patch)},
 		TestCommand: r.TestCmd,
 	}
-	if in.TestCommand == "" {
-		in.TestCommand = "python3 -m pytest -q"
-	}
 	kind := &swebench{base: strings.TrimSpace(*r.BaseCommit), script: r.EvalScript, grading: grading{
 		failToPass: r.FailToPass.names, passToPass: r.PassToPass.names,
-		failOnly: r.EvalType == "fail_only", parse: parser,
+		failOnly: r.EvalType == "fail_only", parse: runner.parse,
 	}}
 	if !isCommit(kind.base) {
 		return Instance{}, fmt.Errorf("field \"base_commit\" is %q; it must be a commit id in hexadecimal", kind.base)
 	}
-	if kind.script == "" {
-		script, err := evalScript(r, kind.base, workdir)
+	command := r.TestCmd
+	if command == "" {
+		command, in.TestCommand = runner.command, runner.command
+	}
+	switch {
+	case kind.script != "":
+	case command == "":
+		in.Warnings = append(in.Warnings, fmt.Sprintf("the row has neither eval_script nor test_cmd, and how to run the tests of log_parser %q is not known: it cannot be verified", name))
+	default:
+		script, err := evalScript(r, name, command, kind.base, workdir)
 		if err != nil {
 			return Instance{}, err
 		}
@@ -65,6 +72,7 @@ func newRow(r *row, origin string) (Instance, error) {
 	return in, nil
 }
 
+// isCommit keeps anything that git or a shell could take for something else out.
 func isCommit(s string) bool {
 	return len(s) >= 7 && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
@@ -114,6 +122,9 @@ func (s *swebench) solve(context.Context, *Instance, sandbox.Sandbox) error {
 const maxEvalLog = 64 << 20
 
 func (s *swebench) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (Verdict, error) {
+	if s.script == "" {
+		return Verdict{Note: "verifier could not run: the row has neither eval_script nor test_cmd"}, nil
+	}
 	script := sb.Path("/tmp/rollbench-eval.sh")
 	if err := sb.WriteFile(ctx, script, []byte(s.script), 0o755); err != nil {
 		return Verdict{}, err

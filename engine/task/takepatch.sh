@@ -28,7 +28,7 @@ xargs -0 sh -c 'for f; do case $f in
   *) printf "%s\0" "$f" ;;
 esac; done' sh <"$tmp/others" >"$tmp/files"
 raw update-index --add -z --stdin <"$tmp/files" || fail "a new file cannot be read"
-raw diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv --find-renames --unified=3 \
+raw diff --cached --binary --full-index --no-color --no-ext-diff --no-textconv --ignore-submodules=all --find-renames --unified=3 \
   --diff-algorithm=myers --src-prefix=a/ --dst-prefix=b/ "$base" -- >"$tmp/patch"
 size=$(wc -c <"$tmp/patch")
 [ "$size" -le "$ROLLBENCH_MAX_PATCH" ] || fail "the patch has $size bytes, more than $ROLLBENCH_MAX_PATCH"

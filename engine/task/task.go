@@ -46,7 +46,8 @@ type Instance struct {
 }
 
 // Reference is a known solution: a unified diff against the prepared
-// repository, or a script for the sandbox.
+// repository, or a script for the sandbox, which is also run when the diff that
+// was found in it does not apply.
 type Reference struct {
 	Patch  []byte
 	Script []byte

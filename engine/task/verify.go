@@ -35,7 +35,7 @@ func (in *Instance) Verify(ctx context.Context, sb sandbox.Sandbox, patch []byte
 }
 
 func (in *Instance) verify(ctx context.Context, sb sandbox.Sandbox, patch []byte) (Verdict, error) {
-	if err := in.Prepare(ctx, sb); err != nil {
+	if err := in.prepare(ctx, sb, false); err != nil {
 		return Verdict{}, err
 	}
 	err := apply(ctx, sb, patch)
@@ -50,14 +50,13 @@ func (in *Instance) verify(ctx context.Context, sb sandbox.Sandbox, patch []byte
 
 // Solve applies the reference solution to a prepared sandbox.
 func (in *Instance) Solve(ctx context.Context, sb sandbox.Sandbox) error {
-	var err error
-	switch {
-	case len(in.Reference.Patch) > 0:
-		err = apply(ctx, sb, in.Reference.Patch)
-	case len(in.Reference.Script) > 0:
+	ref := in.Reference
+	err := errors.New("the task has no reference solution")
+	if len(ref.Patch) > 0 {
+		err = apply(ctx, sb, ref.Patch)
+	}
+	if len(ref.Script) > 0 && (len(ref.Patch) == 0 || errors.Is(err, errNoApply)) {
 		err = in.kind.solve(ctx, in, sb)
-	default:
-		err = errors.New("the task has no reference solution")
 	}
 	if err != nil {
 		return fmt.Errorf("solve %s: %w", in.ID, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -54,6 +55,7 @@ var errEntry = errors.New("refused")
 // they are unpacked into, and gives each entry the owner.
 func rewrite(w io.Writer, r io.Reader, uid, gid int) error {
 	in, out := tar.NewReader(r), tar.NewWriter(w)
+	links := map[string]bool{} // symbolic links of this stream: nothing is unpacked through one
 	for {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
@@ -67,14 +69,19 @@ func rewrite(w io.Writer, r io.Reader, uid, gid int) error {
 			continue // comments, as git archive writes them
 		case tar.TypeReg, tar.TypeDir, tar.TypeSymlink:
 		case tar.TypeLink:
-			if leaves(h.Linkname) {
+			if leaves(h.Linkname, links) {
 				return fmt.Errorf("entry %q: %w: its link %q leaves the folder", h.Name, errEntry, h.Linkname)
 			}
 		default:
 			return fmt.Errorf("entry %q: %w: it is neither file, folder nor link", h.Name, errEntry)
 		}
-		if leaves(h.Name) {
+		if leaves(h.Name, links) {
 			return fmt.Errorf("entry %q: %w: it leaves the folder", h.Name, errEntry)
+		}
+		if h.Typeflag == tar.TypeSymlink {
+			links[path.Clean(h.Name)] = true
+		} else {
+			delete(links, path.Clean(h.Name)) // replaced
 		}
 		h.Uid, h.Gid, h.Uname, h.Gname = uid, gid, "", ""
 		h.Format = tar.FormatUnknown // let the writer choose what fits
@@ -87,8 +94,16 @@ func rewrite(w io.Writer, r io.Reader, uid, gid int) error {
 	}
 }
 
-func leaves(name string) bool {
-	return path.IsAbs(name) || slices.Contains(strings.Split(name, "/"), "..")
+func leaves(name string, links map[string]bool) bool {
+	if path.IsAbs(name) || slices.Contains(strings.Split(name, "/"), "..") {
+		return true
+	}
+	for dir := path.Dir(path.Clean(name)); dir != "."; dir = path.Dir(dir) {
+		if links[dir] {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Container) ids() (uid, gid int, err error) {
@@ -115,7 +130,35 @@ func (c *Container) CopyOut(ctx context.Context, file string) (io.ReadCloser, er
 		}
 		return nil, fmt.Errorf("copy from %s: %w", p, err)
 	}
-	return stream, nil
+	// An engine locks the container until the stream is read, and whoever reads
+	// slowly or calls the sandbox meanwhile would wait for himself.
+	f, err := spool(stream)
+	if cerr := stream.Close(); err == nil && cerr != nil {
+		err = errors.Join(cerr, f.Close())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("copy from %s: %w", p, c.check(err))
+	}
+	return f, nil
+}
+
+// spool holds a stream in a temporary file that has no name any more.
+func spool(r io.Reader) (*os.File, error) {
+	f, err := os.CreateTemp("", "rollbench-copy-")
+	if err != nil {
+		return nil, err
+	}
+	err = os.Remove(f.Name())
+	if err == nil {
+		_, err = io.Copy(f, r)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 func sortByName(list []fs.FileInfo) {

@@ -29,12 +29,18 @@ const (
 
 // capabilities are what package managers and tests need when they run as root:
 // changing owners and modes, acting on other users' files, becoming another
-// user, and stopping that user's processes. All others are dropped.
-var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID"}
+// user, and stopping that user's processes. SYS_PTRACE lets the killing of a
+// tree read the marks of other users' processes. All others are dropped.
+var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SYS_PTRACE"}
 
 // idle keeps a container alive with nothing but sh: its standard input is open
-// and never written to. Its mark says that it is no orphan of a command.
-var idle = []string{"/bin/sh", "-c", "export " + sandbox.MarkVar + `=main: && exec /bin/sh -c "while read -r line; do :; done"`}
+// and never written to. Its mark says that it is no orphan of a command; a
+// "pkill sh" inside does not end it.
+var idle = []string{"/bin/sh", "-c", "trap '' HUP INT QUIT TERM USR1 USR2; export " + sandbox.MarkVar + `=main: && exec /bin/sh -c "while read -r line; do :; done"`}
+
+// createLimit bounds the creation of a container. It goes on when the caller's
+// ctx ends: the engine might make a container whose id nobody has learnt.
+const createLimit = 60 * time.Second
 
 // removeLimit bounds the removal of a container, which goes on after the
 // caller's ctx ended.
@@ -89,7 +95,8 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 		}
 	}
 	spec.Workdir = path.Join("/", spec.Workdir)
-	made, err := p.engine.ContainerCreate(ctx, p.config(spec), p.limits(ctx, &spec), nil, nil, containerName(spec.Name))
+	host := p.limits(ctx, &spec)
+	made, err := p.create(ctx, p.config(spec), host, containerName(spec.Name))
 	if err != nil {
 		return nil, p.explain(fmt.Errorf("create a container of %s: %w", spec.Image, err))
 	}
@@ -98,6 +105,15 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 		return nil, errors.Join(fmt.Errorf("start a container of %s: %w", spec.Image, err), c.Close())
 	}
 	return c, nil
+}
+
+func (p *Provider) create(ctx context.Context, config *container.Config, host *container.HostConfig, name string) (container.CreateResponse, error) {
+	if err := ctx.Err(); err != nil {
+		return container.CreateResponse{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createLimit)
+	defer cancel()
+	return p.engine.ContainerCreate(ctx, config, host, nil, nil, name)
 }
 
 func (c *Container) start(ctx context.Context) error {
@@ -128,7 +144,9 @@ func (c *Container) await(ctx context.Context) {
 }
 
 // config is what runs. The image's own entrypoint and health check are not
-// wanted: they would start the service that the image is made for.
+// wanted: they would start the service that the image is made for. The container
+// is root's, since an engine gives root no capabilities in a container that is
+// another user's; commands run as the image's user by exec.
 func (p *Provider) config(spec sandbox.Spec) *container.Config {
 	labels := map[string]string{}
 	for k, v := range spec.Labels {
@@ -145,7 +163,7 @@ func (p *Provider) config(spec sandbox.Spec) *container.Config {
 		env = append(env, k+"="+spec.Env[k])
 	}
 	return &container.Config{
-		Image: spec.Image, Entrypoint: idle, Cmd: []string{}, OpenStdin: true,
+		Image: spec.Image, User: "0:0", Entrypoint: idle, Cmd: []string{}, OpenStdin: true,
 		Env: env, WorkingDir: spec.Workdir, Labels: labels,
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}

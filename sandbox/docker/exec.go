@@ -34,12 +34,12 @@ type process struct {
 	close  sync.Once
 }
 
-// as says whom a command runs as: "" is the image's user.
+// as says whom a command runs as: "" is root.
 type as struct{ user string }
 
 // Start runs a process in the container as the image's user.
 func (c *Container) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, error) {
-	return c.launch(ctx, p, as{})
+	return c.launch(ctx, p, as{user: c.imageUser})
 }
 
 func (c *Container) launch(ctx context.Context, p sandbox.Proc, who as) (*process, error) {
@@ -78,11 +78,15 @@ func (c *Container) follow(exec string, conn types.HijackedResponse, p sandbox.P
 	var out, err *io.PipeWriter
 	x.stdout, out = io.Pipe()
 	x.stderr, err = io.Pipe()
+	var second io.Writer = err
+	if p.Merge {
+		second = io.Discard // what the wrapping shell has to say of its own ("Killed")
+	}
 	report := &reportReader{out: out, marker: []byte(marker), code: make(chan int, 1)}
 	x.code = report.code
 	x.joined.Go(func() {
 		defer close(x.ended)
-		_, failed := stdcopy.StdCopy(report, err, conn.Reader)
+		_, failed := stdcopy.StdCopy(report, second, conn.Reader)
 		if failed == nil {
 			failed = report.flush()
 		}
@@ -133,23 +137,17 @@ func (x *process) Wait() (int, error) {
 	if err != nil {
 		return -1, x.c.check(err)
 	}
-	if code == 128+9 {
-		// Killed: by the container's own end, perhaps, of which the engine tells a moment later.
-		select {
-		case <-x.c.lost:
-			return -1, x.c.gone
-		case <-time.After(settleTime):
+	if code == 128+9 && x.mark != "" {
+		// Killed: by the container's own end, perhaps.
+		if err := x.c.probe(); err != nil {
+			return -1, err
 		}
 	}
 	return code, nil
 }
 
-const (
-	// settleTime is how much later than a command's end that of its container is known.
-	settleTime = 150 * time.Millisecond
-	// resultLimit bounds the wait for an exit code after the streams have ended.
-	resultLimit = 15 * time.Second
-)
+// resultLimit bounds the wait for an exit code after the streams have ended.
+const resultLimit = 15 * time.Second
 
 // result asks the engine for the exit code until it knows it.
 func (x *process) result() (int, error) {

@@ -73,7 +73,7 @@ func (l *lazyShell) close() error {
 type root struct{ *Container }
 
 func (r root) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, error) {
-	return r.launch(ctx, p, as{user: "0:0"})
+	return r.launch(ctx, p, as{})
 }
 
 // script runs one of the file calls in a subshell, so that it can exit.
@@ -168,7 +168,7 @@ func (c *Container) own() string {
 // the mode of an existing file stay.
 func (c *Container) WriteFile(ctx context.Context, file string, data []byte, mode fs.FileMode) error {
 	p := c.abs(file)
-	before := c.own() + makeDirs + `[ ! -d "$p" ] || exit 4
+	before := c.own() + makeDirs + `[ ! -d "$p" ] || exit 4; [ ! -e "$p" ] || [ -f "$p" ] || exit 5
 make "${p%/*}" || exit
 new=; [ -e "$p" ] || new=1
 `
@@ -217,8 +217,14 @@ func printf(data []byte) string {
 	var b strings.Builder
 	b.Grow(len(data) + len(data)/8 + 16)
 	b.WriteString("printf '")
-	for _, ch := range data {
+	for i, ch := range data {
 		switch ch {
+		case '-':
+			if i == 0 { // or it would begin an option
+				b.WriteString(`\055`)
+				continue
+			}
+			b.WriteByte(ch)
 		case '%':
 			b.WriteString("%%")
 		case '\\':

@@ -19,19 +19,26 @@ const startSlack = time.Second
 // killed: a tree that has used up the limit leaves no room for its killer.
 const killRoom = 64
 
-// KillTree kills a command's processes from inside the container: as the
-// image's user, who alone may read the marks of that user's processes, and as
-// root, who may kill what has become another user.
+// KillTree kills a command's processes from inside the container, as root: they
+// may have become any user. It tries once more with room above the pids limit.
 func (c *Container) KillTree(ctx context.Context, t sandbox.Tree) error {
-	who := []as{{user: "0:0"}}
-	if c.user != "" {
-		who = []as{{user: c.user}, {user: "0:0"}}
-	}
 	argv := sandbox.KillArgv(t, startSlack)
-	for _, w := range who {
-		if err := c.kill(ctx, argv, w); err != nil {
-			return c.check(err)
-		}
+	if _, err := c.helper(ctx, argv, as{}); err == nil {
+		c.running.killed(t)
+		return nil
+	}
+	if gone := c.alive(); gone != nil {
+		return gone
+	}
+	if err := c.setPids(ctx, c.pids+killRoom); err != nil {
+		return c.check(err)
+	}
+	said, err := c.helper(ctx, argv, as{})
+	if back := c.setPids(ctx, c.pids); err == nil {
+		err = back
+	}
+	if err != nil {
+		return c.check(fmt.Errorf("%w: %s", err, oneLine(said)))
 	}
 	c.running.killed(t)
 	return nil

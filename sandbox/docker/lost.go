@@ -49,6 +49,29 @@ func (c *Container) check(err error) error {
 	return err
 }
 
+// deathLimit is how much later than its processes' end a container's own is told.
+const deathLimit = 5 * time.Second
+
+// probe finds out, after a command was killed by nobody here, whether the
+// container died with it. The engine may still call it running, so a command
+// is tried; one that cannot be run while the engine tells of no death (no
+// process may be started, say) proves nothing.
+func (c *Container) probe() error {
+	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+	defer cancel()
+	if _, err := c.helper(ctx, []string{"/bin/sh", "-c", ":"}, as{}); err == nil {
+		return nil
+	}
+	wait := time.NewTimer(deathLimit)
+	defer wait.Stop()
+	select {
+	case <-c.lost:
+		return c.gone
+	case <-wait.C:
+		return nil
+	}
+}
+
 // cause says why the container does not run, or "" when it does.
 func (c *Container) cause() string {
 	ctx, cancel := context.WithTimeout(context.Background(), askLimit)

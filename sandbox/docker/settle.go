@@ -12,7 +12,7 @@ func (c *Container) settle(ctx context.Context) error {
 	if name, _, _ := strings.Cut(c.imageUser, ":"); name == "" || name == "root" || name == "0" {
 		return nil
 	}
-	said, err := c.helper(ctx, []string{"/bin/sh", "-c", "id -u && id -g"}, as{})
+	said, err := c.helper(ctx, []string{"/bin/sh", "-c", "id -u && id -g"}, as{user: c.imageUser})
 	if err != nil {
 		return fmt.Errorf("who is user %q: %w: %s", c.imageUser, err, oneLine(said))
 	}
@@ -22,7 +22,7 @@ func (c *Container) settle(ctx context.Context) error {
 	}
 	c.user = ids[0] + ":" + ids[1]
 	const hand = `[ ! -O "$1" ] || { set -- "$@" "$1"/*; [ -e "$3" ] || chown "$2" "$1"; }`
-	if said, err = c.helper(ctx, []string{"/bin/sh", "-c", hand, "sh", c.workdir, c.user}, as{user: "0:0"}); err != nil {
+	if said, err = c.helper(ctx, []string{"/bin/sh", "-c", hand, "sh", c.workdir, c.user}, as{}); err != nil {
 		return fmt.Errorf("give %s to user %s: %w: %s", c.workdir, c.user, err, oneLine(said))
 	}
 	return nil

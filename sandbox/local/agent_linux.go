@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -38,6 +39,9 @@ func serve() error {
 		return fmt.Errorf("hide from ptrace: %w", err)
 	}
 	syscall.CloseOnExec(fdBinary)
+	// A command may signal pid 1. Caught signals, unlike ignored ones, are back
+	// to their defaults in what is started from here.
+	signal.Notify(make(chan os.Signal, 1))
 	file := os.NewFile(fdSocket, "owner")
 	c, err := net.FileConn(file)
 	if err != nil {
@@ -55,6 +59,12 @@ func serve() error {
 	if a.cfg.Level == None {
 		if err := setLimits(a.cfg); err != nil {
 			return err
+		}
+	}
+	if a.cfg.Procs > 0 {
+		n := uint64(a.cfg.Procs)
+		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n}); err != nil {
+			return fmt.Errorf("limit processes: %w", err)
 		}
 	}
 	// Orphans come to the init, also where it is not pid 1.

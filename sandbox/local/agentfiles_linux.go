@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -192,6 +193,7 @@ func (a *agent) list(path string) ([]info, error) {
 		}
 		infos = append(infos, infoOf(st))
 	}
+	slices.SortFunc(infos, func(a, b info) int { return strings.Compare(a.N, b.N) })
 	return infos, nil
 }
 

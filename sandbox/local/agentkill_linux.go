@@ -119,7 +119,8 @@ func killTree(t sandbox.Tree) error {
 	if err != nil {
 		return err
 	}
-	young := now - min(now, uint64((t.Age+tick)/tick))
+	// Age was measured a moment ago, and start times are cut to ticks.
+	young := now - min(now, uint64((t.Age+3*tick)/tick))
 	return killUntilNone(func(all map[int]proc) []int { return inTree(all, t, young, os.Getpid()) })
 }
 

@@ -18,7 +18,7 @@ type call struct {
 }
 
 // receive hands responses to their calls until the init is gone.
-func (b *box) receive() {
+func (b *folder) receive() {
 	defer close(b.lost)
 	for {
 		var r response
@@ -49,7 +49,7 @@ func (b *box) receive() {
 }
 
 // request sends a request with descriptors.
-func (b *box) request(req request, starts bool, files ...*os.File) (*call, error) {
+func (b *folder) request(req request, starts bool, files ...*os.File) (*call, error) {
 	c := &call{answer: make(chan response, 1)}
 	if starts {
 		c.exit = make(chan response, 1)
@@ -85,10 +85,10 @@ func (b *box) request(req request, starts bool, files ...*os.File) (*call, error
 	return c, nil
 }
 
-func (b *box) lostError() error { return fmt.Errorf("%s: %w", b.id, sandbox.ErrLost) }
+func (b *folder) lostError() error { return fmt.Errorf("%s: %w", b.id, sandbox.ErrLost) }
 
 // await is the response to a call, at once an error when the sandbox is lost.
-func (b *box) await(ctx context.Context, c *call) (response, error) {
+func (b *folder) await(ctx context.Context, c *call) (response, error) {
 	select {
 	case r := <-c.answer:
 		return r, r.error()
@@ -101,7 +101,7 @@ func (b *box) await(ctx context.Context, c *call) (response, error) {
 }
 
 // ask is a request and its response.
-func (b *box) ask(ctx context.Context, req request, files ...*os.File) (response, *os.File, error) {
+func (b *folder) ask(ctx context.Context, req request, files ...*os.File) (response, *os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return response{}, nil, err
 	}
@@ -118,7 +118,7 @@ func (b *box) ask(ctx context.Context, req request, files ...*os.File) (response
 
 // process is a command that the init started.
 type process struct {
-	b        *box
+	b        *folder
 	call     *call
 	in       *os.File
 	out, err *os.File
@@ -126,7 +126,7 @@ type process struct {
 }
 
 // Start starts a process through the init.
-func (b *box) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, error) {
+func (b *folder) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, error) {
 	pr := &process{b: b}
 	var pass, keep []*os.File
 	fail := func(err error) (sandbox.Process, error) {
@@ -161,7 +161,14 @@ func (b *box) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, error
 	pr.call = c
 	// The answer comes within the time of a fork; a command that ctx ends must
 	// be known to have started, to be killed.
-	if _, err := b.await(context.WithoutCancel(ctx), c); err != nil {
+	actx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
+	defer cancel()
+	if _, err := b.await(actx, c); err != nil {
+		if actx.Err() != nil {
+			// An init that does not answer cannot kill either: end it all.
+			b.conn.Close()
+			err = b.lostError()
+		}
 		return fail(err)
 	}
 	closeAll(pass)
@@ -210,7 +217,7 @@ func (p *process) Close() error {
 }
 
 // KillTree has the init kill the tree.
-func (b *box) KillTree(ctx context.Context, t sandbox.Tree) error {
+func (b *folder) KillTree(ctx context.Context, t sandbox.Tree) error {
 	_, _, err := b.ask(ctx, request{Op: opKill, Tree: t})
 	return err
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // cgroups are the groups that limit one sandbox. Machines have version 1, 2 or
@@ -84,6 +86,23 @@ func cgroupMounts() (v1 map[string]string, v2 string, err error) {
 	return v1, v2, lines.Err()
 }
 
+// initThreads is what the init's own threads may add to a count of processes.
+const initThreads = 32
+
+// countsByNamespace says whether RLIMIT_NPROC counts the processes of a user
+// namespace alone (Linux 5.14) and binds at all (it never binds root).
+func countsByNamespace() bool {
+	var u unix.Utsname
+	var major, minor int
+	if err := unix.Uname(&u); err != nil || os.Getuid() == 0 {
+		return false
+	}
+	if _, err := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	return major > 5 || major == 5 && minor >= 14
+}
+
 // limit is one number to set, in both versions' files.
 type limit struct {
 	controller, words string
@@ -96,7 +115,7 @@ func limits(memoryMB, pids int, cpus float64) []limit {
 	return []limit{
 		{"pids", fmt.Sprintf("pids %d", pids), [][2]string{{"pids.max", strconv.Itoa(pids)}},
 			// In v2 the threads of the init are in the group too.
-			[][2]string{{"pids.max", strconv.Itoa(pids + 32)}}},
+			[][2]string{{"pids.max", strconv.Itoa(pids + initThreads)}}},
 		{"memory", fmt.Sprintf("memory %d MB", memoryMB), [][2]string{{"memory.limit_in_bytes", bytes}}, [][2]string{{"memory.max", bytes}}},
 		{"cpu", fmt.Sprintf("cpus %g", cpus), [][2]string{{"cpu.cfs_period_us", "100000"}, {"cpu.cfs_quota_us", quota}},
 			[][2]string{{"cpu.max", quota + " 100000"}}},

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,7 +16,7 @@ import (
 )
 
 // Close kills everything and removes the folder.
-func (b *box) Close() error {
+func (b *folder) Close() error {
 	b.close1.Do(func() {
 		b.p.mu.Lock()
 		delete(b.p.open, b)
@@ -27,7 +26,7 @@ func (b *box) Close() error {
 	return b.closed
 }
 
-func (b *box) end() error {
+func (b *folder) end() error {
 	var errs []error
 	if b.conn != nil {
 		b.conn.Close() // the init exits at the end of its socket
@@ -51,7 +50,7 @@ func (b *box) end() error {
 
 // kill does not rely on the init's exit, except where only the init can find
 // what it started.
-func (b *box) kill() error {
+func (b *folder) kill() error {
 	grace := time.Duration(0)
 	if b.level == None {
 		grace = killLimit + time.Second
@@ -95,10 +94,7 @@ func killInit(pid int, ns uint64, level Level) error {
 	if level != None && !inNamespace(pid, ns) {
 		return nil // gone, and its pid reused
 	}
-	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-		return os.NewSyscallError("pidfd_send_signal", err)
-	}
-	return nil
+	return endPidfd(fd)
 }
 
 func inNamespace(pid int, ns uint64) bool {
@@ -207,15 +203,16 @@ func (p *Provider) reapOne(id string) (bool, error) {
 	return true, removeSandbox(p.opt.Home, id)
 }
 
-// killLeft kills an init PID/START whose owner is dead. Normally it has ended
-// with its owner.
+// killLeft kills an init, "PID/START LEVEL", whose owner is dead. Normally it has
+// ended with its owner.
 func killLeft(line string) error {
 	if line == "" {
 		return nil // the owner died before the init was up
 	}
 	var pid int
 	var start uint64
-	if _, err := fmt.Sscanf(line, "%d/%d", &pid, &start); err != nil || pid <= 1 {
+	var level Level
+	if _, err := fmt.Sscanf(line, "%d/%d %s", &pid, &start, &level); err != nil || pid <= 1 {
 		return fmt.Errorf("bad init line %q", line)
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -230,32 +227,30 @@ func killLeft(line string) error {
 	if now, err := sandbox.StartTime(pid); err != nil || now != start {
 		return nil
 	}
-	var st, own unix.Stat_t
-	if err := unix.Stat("/proc/self/ns/pid", &own); err != nil {
-		return err
+	if level == None {
+		// Only this init knows what it started: it is given time to kill that.
+		if ended, err := waitPidfd(fd, killLimit+time.Second); ended || err != nil {
+			return err
+		}
+		return endPidfd(fd)
 	}
+	var st unix.Stat_t
 	if err := unix.Stat("/proc/"+strconv.Itoa(pid)+"/ns/pid", &st); errors.Is(err, unix.ENOENT) {
 		return nil
 	} else if err != nil {
 		return os.NewSyscallError("stat", err)
 	}
-	// An init without a pid namespace is given time to kill what it started.
-	grace := 100 * time.Millisecond
-	if st.Ino == own.Ino {
-		grace = killLimit + time.Second
-	}
-	if ended, err := waitPidfd(fd, grace); err != nil {
+	if err := endPidfd(fd); err != nil {
 		return err
-	} else if ended && st.Ino == own.Ino {
-		return nil
-	}
-	if err := unix.PidfdSendSignal(fd, syscall.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-		return os.NewSyscallError("pidfd_send_signal", err)
-	}
-	if st.Ino == own.Ino {
-		return nil
 	}
 	return namespaceGone(st.Ino)
+}
+
+func endPidfd(fd int) error {
+	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return os.NewSyscallError("pidfd_send_signal", err)
+	}
+	return nil
 }
 
 // waitPidfd says whether a process has ended within d.

@@ -13,7 +13,7 @@ import (
 const maxFile = 256 << 20
 
 // ReadFile reads a whole regular file.
-func (b *box) ReadFile(ctx context.Context, path string) ([]byte, error) {
+func (b *folder) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	_, f, err := b.ask(ctx, request{Op: opRead, Path: path})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -30,7 +30,7 @@ func (b *box) ReadFile(ctx context.Context, path string) ([]byte, error) {
 }
 
 // WriteFile replaces a file.
-func (b *box) WriteFile(ctx context.Context, path string, data []byte, mode fs.FileMode) error {
+func (b *folder) WriteFile(ctx context.Context, path string, data []byte, mode fs.FileMode) error {
 	_, f, err := b.ask(ctx, request{Op: opWrite, Path: path, Mode: mode})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -46,7 +46,7 @@ func (b *box) WriteFile(ctx context.Context, path string, data []byte, mode fs.F
 }
 
 // Stat follows links inside the sandbox.
-func (b *box) Stat(ctx context.Context, path string) (fs.FileInfo, error) {
+func (b *folder) Stat(ctx context.Context, path string) (fs.FileInfo, error) {
 	r, _, err := b.ask(ctx, request{Op: opStat, Path: path})
 	if err != nil {
 		return nil, fmt.Errorf("stat %s: %w", path, err)
@@ -55,7 +55,7 @@ func (b *box) Stat(ctx context.Context, path string) (fs.FileInfo, error) {
 }
 
 // ReadDir lists a folder; links are not followed.
-func (b *box) ReadDir(ctx context.Context, path string) ([]fs.FileInfo, error) {
+func (b *folder) ReadDir(ctx context.Context, path string) ([]fs.FileInfo, error) {
 	r, _, err := b.ask(ctx, request{Op: opList, Path: path})
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", path, err)
@@ -68,7 +68,7 @@ func (b *box) ReadDir(ctx context.Context, path string) ([]fs.FileInfo, error) {
 }
 
 // CopyIn has the init unpack the stream.
-func (b *box) CopyIn(ctx context.Context, dst string, tar io.Reader) error {
+func (b *folder) CopyIn(ctx context.Context, dst string, tar io.Reader) error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (b *box) CopyIn(ctx context.Context, dst string, tar io.Reader) error {
 }
 
 // CopyOut has the init pack the path; an error in the middle ends the stream.
-func (b *box) CopyOut(ctx context.Context, path string) (io.ReadCloser, error) {
+func (b *folder) CopyOut(ctx context.Context, path string) (io.ReadCloser, error) {
 	if _, err := b.Stat(ctx, path); err != nil {
 		return nil, fmt.Errorf("copy out: %w", err)
 	}
@@ -119,7 +119,7 @@ func (b *box) CopyOut(ctx context.Context, path string) (io.ReadCloser, error) {
 
 // packed is a tar stream that comes from the init.
 type packed struct {
-	b    *box
+	b    *folder
 	ctx  context.Context
 	c    *call
 	r    *os.File

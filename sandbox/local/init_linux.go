@@ -40,7 +40,7 @@ type config struct {
 	Network bool
 	Env     []string
 	FileMB  int // largest file
-	V1Tasks int // descriptors that came with serve's config: the "tasks" files of v1 cgroups
+	Procs   int // processes and threads of the user namespace; 0: a cgroup counts
 }
 
 // bind shows a path of this machine read-only in the sandbox.

@@ -79,7 +79,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := sb.(*box)
+			b := sb.(*folder)
 			nap := fmt.Sprintf("8%d", os.Getpid())
 			r, err := b.Exec(t.Context(), sandbox.Command{Timeout: time.Minute, Script: `
 setsid sh -c '(trap "" TERM; sleep ` + nap + `; sleep ` + nap + `) >/dev/null 2>&1 &' </dev/null
@@ -214,6 +214,27 @@ func TestInitDies(t *testing.T) {
 			}
 			if _, err := b.Exec(t.Context(), sandbox.Command{Script: "true"}); !errors.Is(err, sandbox.ErrLost) {
 				t.Errorf("next command: %v", err)
+			}
+		})
+	}
+}
+
+// The pids limit holds, whatever it is that counts. The command starts no more
+// than 200 processes in any case.
+func TestPidsLimit(t *testing.T) {
+	for _, l := range []Level{Bubblewrap, Namespaces} {
+		t.Run(string(l), func(t *testing.T) {
+			b := open(t, provider(t, l), sandbox.Spec{Name: "pids", Pids: 64})
+			if !strings.Contains(b.Isolation(), "pids 64") {
+				t.Skipf("no pids limit here: %s", b.Isolation())
+			}
+			r, err := b.Exec(t.Context(), sandbox.Command{Timeout: 3 * time.Second,
+				Script: "for i in $(seq 200); do sleep 600 >/dev/null 2>&1 & done; echo all"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(string(r.Output), "all\n") && r.End == sandbox.Exited && !strings.Contains(string(r.Output), "fork") {
+				t.Errorf("200 processes under a limit of 64: %s", r.Output)
 			}
 		})
 	}

@@ -55,7 +55,7 @@ type Provider struct {
 	owner sandbox.Owner
 
 	mu    sync.Mutex
-	open  map[*box]bool
+	open  map[*folder]bool
 	level Level // found by the first probe, "" before
 	done  bool
 }
@@ -96,7 +96,7 @@ func New(opt Options) (*Provider, error) {
 	if opt.DiskMB == 0 {
 		opt.DiskMB = 4096
 	}
-	p := &Provider{opt: opt, open: map[*box]bool{}}
+	p := &Provider{opt: opt, open: map[*folder]bool{}}
 	if !supported {
 		return p, nil
 	}
@@ -116,13 +116,13 @@ func (p *Provider) HasImage(context.Context, string) (bool, error) { return fals
 func (p *Provider) Close() error {
 	p.mu.Lock()
 	p.done = true
-	var boxes []*box
+	var open []*folder
 	for b := range p.open {
-		boxes = append(boxes, b)
+		open = append(open, b)
 	}
 	p.mu.Unlock()
 	var errs []error
-	for _, b := range boxes {
+	for _, b := range open {
 		errs = append(errs, b.Close())
 	}
 	return errors.Join(errs...)

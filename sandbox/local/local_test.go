@@ -45,7 +45,7 @@ func provider(t testing.TB, l Level) *Provider {
 	return p
 }
 
-func open(t testing.TB, p *Provider, spec sandbox.Spec) *box {
+func open(t testing.TB, p *Provider, spec sandbox.Spec) *folder {
 	t.Helper()
 	if spec.Workdir == "" {
 		spec.Workdir = "/workspace"
@@ -59,7 +59,7 @@ func open(t testing.TB, p *Provider, spec sandbox.Spec) *box {
 			t.Error(err)
 		}
 	})
-	return sb.(*box)
+	return sb.(*folder)
 }
 
 func TestSuite(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -111,13 +112,42 @@ func makeProc(proc string) error {
 	if err := unix.Mount("proc", proc, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
-	for _, name := range []string{"sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "mtrr", "scsi"} {
+	names, err := machineProc()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
 		path := filepath.Join(proc, name)
 		if err := bindReadOnly(path, path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
+}
+
+// machineProc names what in /proc belongs to the whole machine and can be
+// written: every folder and writable file that is not a process. A sandbox's
+// uid 0 is this machine's user, so with root as that user the kernel would let
+// it write there without any capability, in a user namespace too.
+func machineProc() ([]string, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err == nil {
+			continue
+		}
+		st, err := e.Info()
+		if err != nil {
+			continue // a process that has ended
+		}
+		if st.IsDir() || st.Mode().IsRegular() && st.Mode().Perm()&0o222 != 0 {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
 }
 
 // loopbackUp brings lo up in a fresh network namespace.

@@ -12,9 +12,9 @@ import (
 
 const supported = false
 
-type box struct{}
+type folder struct{}
 
-func (*box) Close() error { return nil }
+func (*folder) Close() error { return nil }
 
 // Open fails: only Linux can contain a folder.
 func (p *Provider) Open(context.Context, sandbox.Spec) (sandbox.Sandbox, error) {

@@ -60,9 +60,15 @@ func unpackEntry(root *os.Root, name string, h *tar.Header, r io.Reader) error {
 		}
 		return root.Chmod(name, perm|0o700) // or its entries could not be unpacked
 	case tar.TypeReg:
+		// A few bytes of a sparse file may stand for exabytes of zeros.
+		for key := range h.PAXRecords {
+			if strings.HasPrefix(key, "GNU.sparse.") {
+				return errors.New("sparse files are not unpacked")
+			}
+		}
 		return unpackFile(root, name, h, perm, r)
 	case tar.TypeSymlink:
-		if err := clear(root, name); err != nil {
+		if err := makeRoom(root, name); err != nil {
 			return err
 		}
 		return root.Symlink(h.Linkname, name)
@@ -71,7 +77,7 @@ func unpackEntry(root *os.Root, name string, h *tar.Header, r io.Reader) error {
 		if err != nil {
 			return err
 		}
-		if err := clear(root, name); err != nil {
+		if err := makeRoom(root, name); err != nil {
 			return err
 		}
 		return root.Link(target, name)
@@ -80,7 +86,7 @@ func unpackEntry(root *os.Root, name string, h *tar.Header, r io.Reader) error {
 }
 
 func unpackFile(root *os.Root, name string, h *tar.Header, perm fs.FileMode, r io.Reader) error {
-	if err := clear(root, name); err != nil {
+	if err := makeRoom(root, name); err != nil {
 		return err
 	}
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -100,8 +106,8 @@ func unpackFile(root *os.Root, name string, h *tar.Header, perm fs.FileMode, r i
 	return err
 }
 
-// clear makes room for a file or link; a folder in its place is an error.
-func clear(root *os.Root, name string) error {
+// makeRoom makes room for a file or link; a folder in its place is an error.
+func makeRoom(root *os.Root, name string) error {
 	st, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

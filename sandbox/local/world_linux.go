@@ -62,7 +62,7 @@ func newWorld(root, workdir string, network bool, readOnly []string) (world, err
 		if w.workdir == "/"+dir || strings.HasPrefix(w.workdir, "/"+dir+"/") {
 			continue // /opt, when the workdir is there
 		}
-		if err := w.show("/"+dir, true); err != nil {
+		if err := w.show("/" + dir); err != nil {
 			return w, err
 		}
 	}
@@ -71,12 +71,12 @@ func newWorld(root, workdir string, network bool, readOnly []string) (world, err
 		files = append([]string{"resolv.conf"}, files...)
 	}
 	for _, name := range files {
-		if err := w.show("/etc/"+name, false); err != nil {
+		if err := w.show("/etc/" + name); err != nil {
 			return w, err
 		}
 	}
 	for _, dir := range readOnly {
-		if err := w.show(filepath.Clean(dir), false); err != nil {
+		if err := w.show(filepath.Clean(dir)); err != nil {
 			return w, err
 		}
 	}
@@ -84,9 +84,9 @@ func newWorld(root, workdir string, network bool, readOnly []string) (world, err
 	return w, os.WriteFile(hosts, []byte("127.0.0.1 localhost sandbox\n::1 localhost\n"), 0o644)
 }
 
-// show plans a read-only bind and makes its mount point; a symbolic link is
-// made again when keepLink is set, else followed.
-func (w *world) show(path string, keepLink bool) error {
+// show plans a read-only bind and makes its mount point. Symbolic links (/bin to
+// usr/bin) are followed: a mount point cannot be removed, a link could.
+func (w *world) show(path string) error {
 	st, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -97,13 +97,6 @@ func (w *world) show(path string, keepLink bool) error {
 	to := filepath.Join(w.root, path)
 	from := path
 	if st.Mode()&fs.ModeSymlink != 0 {
-		if keepLink {
-			target, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			return os.Symlink(target, to)
-		}
 		from, err = filepath.EvalSymlinks(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // dangling here, so missing there
@@ -131,7 +124,7 @@ func (w *world) show(path string, keepLink bool) error {
 }
 
 // bwrapArgs is the command line that makes this world and runs the init in it.
-func (w *world) bwrapArgs(bwrap string, network bool) []string {
+func (w *world) bwrapArgs(bwrap string, network bool) ([]string, error) {
 	args := []string{bwrap, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts",
 		"--uid", "0", "--gid", "0", "--hostname", "sandbox", "--new-session", "--as-pid-1", "--cap-drop", "ALL"}
 	if !network {
@@ -141,8 +134,15 @@ func (w *world) bwrapArgs(bwrap string, network bool) []string {
 	for _, b := range w.binds {
 		args = append(args, "--ro-bind", b.From, b.To)
 	}
-	return append(args, "--dev", "/dev", "--proc", "/proc", "--chdir", "/",
-		"--", "/proc/self/fd/4", initName, stageServe)
+	args = append(args, "--dev", "/dev", "--proc", "/proc")
+	names, err := machineProc()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		args = append(args, "--ro-bind", "/proc/"+name, "/proc/"+name)
+	}
+	return append(args, "--chdir", "/", "--", "/proc/self/fd/4", initName, stageServe), nil
 }
 
 // baseEnv is all that commands see of an environment: nothing of ours.

@@ -113,7 +113,7 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
 	})
 	a.configFlags(root)
 	a.runFlags(root)
-	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.openCommand(), a.lsCommand(), a.exportCommand(),
+	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.openCommand(), a.lsCommand(), a.exportCommand(), a.simulateCommand(),
 		a.validateCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
 		root.AddCommand(c)
 	}

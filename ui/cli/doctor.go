@@ -194,6 +194,9 @@ func (a *app) endpointCheck(ctx context.Context, c *config, close *closers) chec
 // describe says what an endpoint supports and what follows.
 func describe(c infer.Capabilities) string {
 	name := strings.TrimSpace(c.Server + " " + c.Version)
+	if c.Simulated {
+		name = "simulated"
+	}
 	var can, cannot []string
 	for _, f := range []struct {
 		ok   bool

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -51,13 +50,9 @@ func runArg(args []string) string {
 
 // again opens a run to go on with it, with the configuration it was started
 // with; --config and --set are not for resumes, except where a run may move.
-func (a *app) again(ctx context.Context, id string) (w *work, err error) {
-	w = &work{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.close.Close())
-		}
-	}()
+func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
+	w := &work{}
+	defer func() { err = w.abandon(err) }()
 	dir, err := home()
 	if err != nil {
 		return nil, bad(err)

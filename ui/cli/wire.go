@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"rollbench/engine"
+	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
 	"rollbench/engine/infer/simulated"
 	"rollbench/engine/task"
@@ -213,6 +214,17 @@ type work struct {
 	notices []string // to show before the run starts
 }
 
+// abandon closes what was opened so far when opening failed.
+func (w *work) abandon(err error) error {
+	if err == nil {
+		return nil
+	}
+	if failed := w.close.Close(); failed != nil {
+		return fmt.Errorf("%w (and closing what was open: %w)", err, failed)
+	}
+	return err
+}
+
 // logTo sends the log to the run's folder.
 func logTo(dir string, close *closers) (*slog.Logger, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -224,13 +236,9 @@ func logTo(dir string, close *closers) (*slog.Logger, error) {
 }
 
 // begin opens a new run.
-func (a *app) begin(ctx context.Context) (w *work, err error) {
-	w = &work{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.close.Close())
-		}
-	}()
+func (a *app) begin(ctx context.Context) (_ *work, err error) {
+	w := &work{}
+	defer func() { err = w.abandon(err) }()
 	if w.config, err = a.load(); err != nil {
 		return nil, err
 	}
@@ -297,6 +305,11 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 		return err
 	}
 	opt := engine.Options{Config: w.config.Config, Instances: instances, Providers: ps, Client: w.ep.client, Capabilities: w.ep.caps, Log: log}
+	if w.config.Dispatcher.Order == string(dispatch.LongestFirst) {
+		if opt.History, err = pastTimes(ctx, dir, w.store.Run().ID); err != nil {
+			return err
+		}
+	}
 	if w.ep.sim != nil {
 		opt.Meet = w.ep.meet
 		opt.Forget = w.ep.sim.Forget

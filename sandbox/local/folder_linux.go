@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,8 +22,8 @@ import (
 	"rollbench/sandbox"
 )
 
-// box is one local sandbox.
-type box struct {
+// folder is one local sandbox.
+type folder struct {
 	p       *Provider
 	id      string
 	level   Level
@@ -99,11 +100,11 @@ func (p *Provider) levels() []Level {
 	return levels
 }
 
-func (p *Provider) openAt(ctx context.Context, spec sandbox.Spec, level Level) (*box, error) {
+func (p *Provider) openAt(ctx context.Context, spec sandbox.Spec, level Level) (*folder, error) {
 	if level == None && !p.opt.AllowUncontained {
 		return nil, errors.New("not allowed")
 	}
-	b := &box{p: p, id: newID(spec.Name), level: level, network: spec.Network, calls: map[uint64]*call{},
+	b := &folder{p: p, id: newID(spec.Name), level: level, network: spec.Network, calls: map[uint64]*call{},
 		lost: make(chan struct{}), ended: make(chan struct{})}
 	if level == None {
 		b.marks.Prefix = b.id + "/"
@@ -141,10 +142,10 @@ func newID(name string) string {
 	return "rollbench-" + clean[:min(len(clean), 40)] + "-" + hex.EncodeToString(random[:])
 }
 
-func (b *box) dir() string       { return filepath.Join(b.p.opt.Home, b.id) }
-func (b *box) ownerFile() string { return b.dir() + ".owner" }
+func (b *folder) dir() string       { return filepath.Join(b.p.opt.Home, b.id) }
+func (b *folder) ownerFile() string { return b.dir() + ".owner" }
 
-func (b *box) start(ctx context.Context, spec sandbox.Spec) error {
+func (b *folder) start(ctx context.Context, spec sandbox.Spec) error {
 	root := filepath.Join(b.dir(), "root")
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return err
@@ -157,6 +158,12 @@ func (b *box) start(ctx context.Context, spec sandbox.Spec) error {
 	b.groups = newCgroups(b.id, or(spec.MemoryMB, o.MemoryMB), or(spec.Pids, o.Pids), or(spec.CPUs, o.CPUs))
 	cfg := config{Level: b.level, Root: root, Workdir: b.Workdir(), Binds: b.world.binds, Network: spec.Network,
 		FileMB: or(spec.DiskMB, o.DiskMB)}
+	if slices.Contains(b.groups.short, "pids") && b.level != None && countsByNamespace() {
+		n := or(spec.Pids, o.Pids)
+		cfg.Procs = n + initThreads
+		b.groups.short = slices.DeleteFunc(b.groups.short, func(s string) bool { return s == "pids" })
+		b.groups.said = append([]string{fmt.Sprintf("pids %d", n)}, b.groups.said...)
+	}
 	prefix := ""
 	if b.level == None {
 		prefix = root
@@ -173,7 +180,7 @@ func or[T int | float64](v, def T) T {
 }
 
 // launch starts the init and waits for its hello.
-func (b *box) launch(ctx context.Context, cfg config) error {
+func (b *folder) launch(ctx context.Context, cfg config) error {
 	stage, frames := stageServe, 1
 	attr := &syscall.SysProcAttr{Setsid: true}
 	switch b.level {
@@ -183,7 +190,9 @@ func (b *box) launch(ctx context.Context, cfg config) error {
 			return errors.New("bwrap is not installed")
 		}
 		stage, frames = stageJoin, 2
-		cfg.Exec = b.world.bwrapArgs(bwrap, cfg.Network)
+		if cfg.Exec, err = b.world.bwrapArgs(bwrap, cfg.Network); err != nil {
+			return err
+		}
 	case Namespaces:
 		stage, frames = stageMount, 2
 		attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
@@ -207,7 +216,7 @@ func (b *box) launch(ctx context.Context, cfg config) error {
 }
 
 // exec starts this binary again as a stage.
-func (b *box) exec(stage string, attr *syscall.SysProcAttr) error {
+func (b *folder) exec(stage string, attr *syscall.SysProcAttr) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("socketpair", err)
@@ -243,7 +252,7 @@ func (b *box) exec(stage string, attr *syscall.SysProcAttr) error {
 }
 
 // configure sends the configuration once for each stage and awaits the hello.
-func (b *box) configure(ctx context.Context, cfg config, frames int) error {
+func (b *folder) configure(ctx context.Context, cfg config, frames int) error {
 	frame, err := encode(cfg)
 	if err != nil {
 		return err
@@ -275,7 +284,7 @@ func (b *box) configure(ctx context.Context, cfg config, frames int) error {
 	if err != nil {
 		return fmt.Errorf("find init: %w", err)
 	}
-	line := fmt.Sprintf("%s\n%d/%d\n", b.p.owner, pid, start)
+	line := fmt.Sprintf("%s\n%d/%d %s\n", b.p.owner, pid, start, b.level)
 	if err := os.WriteFile(b.ownerFile(), []byte(line), 0o600); err != nil {
 		return err
 	}
@@ -286,7 +295,7 @@ func (b *box) configure(ctx context.Context, cfg config, frames int) error {
 }
 
 // lastWords ends a failed init and tells what it wrote.
-func (b *box) lastWords() string {
+func (b *folder) lastWords() string {
 	b.conn.Close()
 	select {
 	case <-b.ended:
@@ -301,16 +310,16 @@ func (b *box) lastWords() string {
 }
 
 // Kind is sandbox.Local.
-func (b *box) Kind() sandbox.Kind { return sandbox.Local }
+func (b *folder) Kind() sandbox.Kind { return sandbox.Local }
 
 // ID is the name of the sandbox's folder.
-func (b *box) ID() string { return b.id }
+func (b *folder) ID() string { return b.id }
 
 // Workdir is where commands start.
-func (b *box) Workdir() string { return b.Path(b.world.workdir) }
+func (b *folder) Workdir() string { return b.Path(b.world.workdir) }
 
 // Path is the identity unless the sandbox has no root of its own.
-func (b *box) Path(p string) string {
+func (b *folder) Path(p string) string {
 	if b.level != None || !filepath.IsAbs(p) || p == b.world.root || strings.HasPrefix(p, b.world.root+"/") {
 		return p
 	}
@@ -318,12 +327,12 @@ func (b *box) Path(p string) string {
 }
 
 // Exec runs one command.
-func (b *box) Exec(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+func (b *folder) Exec(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
 	c.Dir = b.dirOf(c.Dir)
 	return sandbox.Run(ctx, b, b.marks.Next("e"), c)
 }
 
-func (b *box) dirOf(dir string) string {
+func (b *folder) dirOf(dir string) string {
 	if dir == "" {
 		return b.Workdir()
 	}
@@ -334,6 +343,6 @@ func (b *box) dirOf(dir string) string {
 }
 
 // Shell starts a long-lived shell.
-func (b *box) Shell(ctx context.Context) (sandbox.Shell, error) {
+func (b *folder) Shell(ctx context.Context) (sandbox.Shell, error) {
 	return sandbox.NewShell(ctx, b, sandbox.ShellOptions{Dir: b.Workdir(), Group: b.marks.Next("s")})
 }

@@ -1,0 +1,62 @@
+package docker
+
+import (
+	"context"
+	"testing"
+
+	"rollbench/sandbox"
+)
+
+// BenchmarkOpen is a container's whole life: create, start, remove.
+func BenchmarkOpen(b *testing.B) {
+	p := engine(b, Options{})
+	for b.Loop() {
+		s, err := p.Open(context.Background(), sandbox.Spec{Image: testImage(), Name: "bench", Labels: map[string]string{"run": testRun}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkExec(b *testing.B) {
+	c := open(b, engine(b, Options{}), sandbox.Spec{Name: "bench"})
+	for b.Loop() {
+		run(b, c, sandbox.Command{Argv: []string{"true"}})
+	}
+}
+
+func BenchmarkShellCommand(b *testing.B) {
+	c := open(b, engine(b, Options{}), sandbox.Spec{Name: "bench"})
+	shell, err := c.Shell(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer shell.Close()
+	for b.Loop() {
+		if r, err := shell.Run(b.Context(), sandbox.Command{Script: "echo hello"}); err != nil || r.ExitCode != 0 {
+			b.Fatal(err, r.ExitCode)
+		}
+	}
+}
+
+func BenchmarkReadFile(b *testing.B) {
+	c := open(b, engine(b, Options{}), sandbox.Spec{Name: "bench"})
+	for b.Loop() {
+		if _, err := c.ReadFile(b.Context(), "/etc/passwd"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkWriteFile(b *testing.B) {
+	c := open(b, engine(b, Options{}), sandbox.Spec{Name: "bench"})
+	data := make([]byte, 4096)
+	for b.Loop() {
+		if err := c.WriteFile(b.Context(), "/work/x", data, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"rollbench/engine"
+	"rollbench/engine/dispatch"
+)
+
+// whatIf are the flags of simulate.
+type whatIf struct {
+	trace, run, history string
+	policies, orders    []string
+	oneSandbox, json    bool
+}
+
+func (a *app) simulateCommand() *cobra.Command {
+	var f whatIf
+	c := &cobra.Command{
+		Use:   "simulate",
+		Short: "What if: run the real dispatcher on recorded stage times under a virtual clock",
+		Long: `Run the real dispatcher on recorded stage times under a virtual clock, for each
+policy and order asked, and compare with the lower bound that no schedule can
+beat. Limits come from the configuration; --set dispatcher.… changes them.
+
+A trace is a JSON array of {"instance", "trajectory", "init_s", "run_s", "eval_s"}.
+A run is one of this machine's sessions. --history is the earlier run or trace
+that longest_first orders by.`,
+		Example: `  rollbench simulate --run latest --set dispatcher.max_live_sandboxes=24
+  rollbench simulate --trace epoch2.json --history epoch1.json --order fifo,longest_first --one-sandbox \
+      --set dispatcher.max_parallel_agents=96 --set dispatcher.max_live_sandboxes=192`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.simulate(cmd.Context(), f) },
+	}
+	c.Flags().StringVar(&f.trace, "trace", "", "stage times from a trace `FILE`")
+	c.Flags().StringVar(&f.run, "run", "", "stage times of a `RUN` (default: latest)")
+	c.Flags().StringVar(&f.history, "history", "", "earlier times for longest_first, a trace file or a `RUN`")
+	c.Flags().StringSliceVar(&f.policies, "policy", nil, "policies to try (default: all)")
+	c.Flags().StringSliceVar(&f.orders, "order", nil, "orders to try (default: all; longest_first only with --history)")
+	c.Flags().BoolVar(&f.oneSandbox, "one-sandbox", false, "evaluate in the sandbox of the run stage instead of a fresh one")
+	c.Flags().BoolVar(&f.json, "json", false, "print a JSON array")
+	return c
+}
+
+// simulated is one row of the answer.
+type simulatedRow struct {
+	Policy    dispatch.Policy `json:"policy"`
+	Order     dispatch.Order  `json:"order"`
+	Makespan  float64         `json:"makespan_s"`
+	MostLive  int             `json:"max_live_sandboxes"`
+	RunUse    float64         `json:"run_slot_use"`
+	GroupDone float64         `json:"mean_group_completion_s"`
+	Bound     float64         `json:"lower_bound_s"`
+	Waited    waitedSeconds   `json:"mean_wait_s"`
+	RunBusy   [60]float64     `json:"run_slots_busy"` // in 60 equal parts of the makespan
+}
+
+type waitedSeconds struct {
+	Init float64 `json:"init"`
+	Run  float64 `json:"run"`
+	Eval float64 `json:"eval"`
+}
+
+func (a *app) simulate(ctx context.Context, f whatIf) error {
+	c, err := a.load()
+	if err != nil {
+		return err
+	}
+	jobs, history, err := f.read(ctx)
+	if err != nil {
+		return bad(err)
+	}
+	policies, orders, err := f.choices()
+	if err != nil {
+		return bad(err)
+	}
+	groups := make([]string, len(jobs))
+	for i, j := range jobs {
+		groups[i] = j.Group
+	}
+	limits := c.Dispatcher.Limits()
+	limits.OnePlace = f.oneSandbox
+	var rows []simulatedRow
+	for _, p := range policies {
+		for _, o := range orders {
+			r := dispatch.Simulate(p, limits, jobs, dispatch.Arrange(o, groups, history))
+			rows = append(rows, simulatedRow{Policy: p, Order: o, Makespan: r.Makespan, MostLive: r.MostLive, RunUse: r.RunUse, GroupDone: r.GroupDone,
+				Bound: r.Bound, Waited: waitedSeconds{r.Waited[0], r.Waited[1], r.Waited[2]}, RunBusy: r.RunBusy})
+		}
+	}
+	if f.json {
+		return json.NewEncoder(a.out).Encode(rows)
+	}
+	return a.printSimulation(c.Dispatcher, len(jobs), rows)
+}
+
+// choices are the policies and orders to try.
+func (f whatIf) choices() ([]dispatch.Policy, []dispatch.Order, error) {
+	var policies []dispatch.Policy
+	for _, p := range f.policies {
+		if err := dispatch.Check(dispatch.Policy(p), dispatch.Limits{}); err != nil {
+			return nil, nil, fmt.Errorf("--policy %s is unknown: use %v", p, dispatch.Policies())
+		}
+		policies = append(policies, dispatch.Policy(p))
+	}
+	if policies == nil {
+		policies = dispatch.Policies()
+	}
+	var orders []dispatch.Order
+	for _, o := range f.orders {
+		switch {
+		case !slices.Contains(dispatch.Orders(), dispatch.Order(o)):
+			return nil, nil, fmt.Errorf("--order %s is unknown: use %v", o, dispatch.Orders())
+		case dispatch.Order(o) == dispatch.LongestFirst && f.history == "":
+			return nil, nil, errors.New("--order longest_first needs --history: an earlier RUN or a trace file")
+		}
+		orders = append(orders, dispatch.Order(o))
+	}
+	if orders == nil {
+		orders = []dispatch.Order{dispatch.FIFO, dispatch.ByGroup}
+		if f.history != "" {
+			orders = dispatch.Orders()
+		}
+	}
+	return policies, orders, nil
+}
+
+// read the jobs and the history.
+func (f whatIf) read(ctx context.Context) ([]dispatch.Job, map[string]float64, error) {
+	if f.trace != "" && f.run != "" {
+		return nil, nil, errors.New("--trace and --run exclude each other")
+	}
+	dir, err := home()
+	if err != nil {
+		return nil, nil, err
+	}
+	source, isFile := f.trace, true
+	if source == "" {
+		source, isFile = runArg(slices.DeleteFunc([]string{f.run}, func(s string) bool { return s == "" })), false
+	}
+	jobs, err := readJobs(ctx, dir, source, isFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(jobs) == 0 {
+		return nil, nil, fmt.Errorf("%s has no trajectory that ended", source)
+	}
+	if f.history == "" {
+		return jobs, nil, nil
+	}
+	_, missing := os.Stat(f.history)
+	before, err := readJobs(ctx, dir, f.history, missing == nil)
+	return jobs, meanTimes(before), err
+}
+
+func readJobs(ctx context.Context, home, source string, isFile bool) ([]dispatch.Job, error) {
+	if isFile {
+		return readTrace(source)
+	}
+	return readStageTimes(ctx, home, source)
+}
+
+// readTrace reads {instance, trajectory, init_s, run_s, eval_s} rows.
+func readTrace(path string) ([]dispatch.Job, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read trace: %w", err)
+	}
+	var rows []struct {
+		Instance string   `json:"instance"`
+		Init     *float64 `json:"init_s"`
+		Run      *float64 `json:"run_s"`
+		Eval     *float64 `json:"eval_s"`
+	}
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return nil, fmt.Errorf("read trace %s: %w; it must be an array of {instance, trajectory, init_s, run_s, eval_s}", path, err)
+	}
+	jobs := make([]dispatch.Job, len(rows))
+	for i, r := range rows {
+		for st, v := range []*float64{r.Init, r.Run, r.Eval} {
+			if r.Instance == "" || v == nil || *v < 0 {
+				return nil, fmt.Errorf("read trace %s: row %d needs instance and non-negative init_s, run_s, eval_s", path, i+1)
+			}
+			jobs[i].Seconds[st] = *v
+		}
+		jobs[i].Group = r.Instance
+	}
+	return jobs, nil
+}
+
+func (a *app) printSimulation(d engine.Dispatcher, n int, rows []simulatedRow) error {
+	fmt.Fprintf(a.out, "%d trajectories; limits: init %s, run %s, eval %s, sandboxes %s, ready %s\n", n, limitWord(d.MaxInit), limitWord(d.MaxRun),
+		limitWord(d.MaxEval), limitWord(d.MaxLive), readyWord(d.MaxReady))
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "POLICY\tORDER\tMAKESPAN\tOF BOUND\tSANDBOXES\tRUN USE\tWAIT INIT\tWAIT RUN\tWAIT EVAL\tGROUP DONE\tRUN SLOTS OVER TIME")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%.1f s\t%.2f×\t%d\t%.0f %%\t%.1f s\t%.1f s\t%.1f s\t%.1f s\t%s\n", r.Policy, r.Order, r.Makespan, ratio(r.Makespan, r.Bound), r.MostLive,
+			100*r.RunUse, r.Waited.Init, r.Waited.Run, r.Waited.Eval, r.GroupDone, spark(r.RunBusy[:]))
+	}
+	return w.Flush()
+}
+
+func limitWord(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return fmt.Sprint(n)
+}
+
+func readyWord(n int) string {
+	if n == 0 {
+		return "sandboxes − run"
+	}
+	return fmt.Sprint(n)
+}
+
+func ratio(a, b float64) float64 {
+	if b <= 0 {
+		return 1
+	}
+	return a / b
+}
+
+// spark draws 60 values as 20 bars.
+func spark(values []float64) string {
+	bars := []rune("▁▂▃▄▅▆▇█")
+	most := slices.Max(values)
+	var b strings.Builder
+	for i := 0; i+2 < len(values); i += 3 {
+		mean := (values[i] + values[i+1] + values[i+2]) / 3
+		k := 0
+		if most > 0 {
+			k = int(mean / most * float64(len(bars)-1))
+		}
+		b.WriteRune(bars[k])
+	}
+	return b.String()
+}
