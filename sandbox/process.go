@@ -14,7 +14,7 @@ type Proc struct {
 	Dir   string
 	Env   map[string]string // added to the sandbox's own environment
 	Stdin bool              // false: /dev/null
-	Merge bool              // stderr goes where stdout goes, in order (MergedArgv does it with sh)
+	Merge bool              // stderr goes where stdout goes, in order
 }
 
 // Process is a started Proc. All of it must be closed by the caller.
@@ -104,9 +104,4 @@ func ScriptArgv(script string) []string {
 	}
 	argv[4] = join + `"`
 	return argv
-}
-
-// MergedArgv wraps argv so that its stderr is its stdout.
-func MergedArgv(argv []string) []string {
-	return append([]string{"/bin/sh", "-c", `exec "$@" 2>&1`, "sh"}, argv...)
 }

@@ -78,27 +78,6 @@ func (r *processes) killed(t sandbox.Tree) {
 	}
 }
 
-// kill tries once more with room above the pids limit.
-func (c *Container) kill(ctx context.Context, argv []string, who as) error {
-	if _, err := c.helper(ctx, argv, who); err == nil {
-		return nil
-	}
-	if gone := c.alive(); gone != nil {
-		return gone
-	}
-	if err := c.setPids(ctx, c.pids+killRoom); err != nil {
-		return err
-	}
-	said, err := c.helper(ctx, argv, who)
-	if back := c.setPids(ctx, c.pids); err == nil {
-		err = back
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, oneLine(said))
-	}
-	return nil
-}
-
 func (c *Container) setPids(ctx context.Context, n int64) error {
 	_, err := c.p.engine.ContainerUpdate(ctx, c.id, container.UpdateConfig{Resources: container.Resources{PidsLimit: &n}})
 	if err != nil {

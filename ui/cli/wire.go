@@ -8,17 +8,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
 	"rollbench/engine"
 	"rollbench/engine/dispatch"
-	"rollbench/engine/infer"
-	"rollbench/engine/infer/simulated"
 	"rollbench/engine/task"
 	"rollbench/sandbox"
 	"rollbench/sandbox/docker"
@@ -38,58 +33,6 @@ func (c *closers) Close() error {
 	}
 	*c = nil
 	return errors.Join(errs...)
-}
-
-// loadTasks reads the instances that the flags name.
-func (a *app) loadTasks(c *config, source string) ([]*task.Instance, string, error) {
-	opt := task.Options{BuildArgs: c.Sandbox.BuildArgs}
-	var all []task.Instance
-	var err error
-	title := "bundled"
-	switch source {
-	case "":
-		all, err = task.Default(hasProgram, opt)
-	case "bundled":
-		all, err = task.Bundled(opt)
-	default:
-		title = filepath.Base(source)
-		all, err = task.Load(source, opt)
-	}
-	if err != nil {
-		return nil, "", bad(err)
-	}
-	var out []*task.Instance
-	for i := range all {
-		keep, err := matches(all[i].ID, a.flags.instances)
-		if err != nil {
-			return nil, "", bad(err)
-		}
-		if keep && (a.flags.limit <= 0 || len(out) < a.flags.limit) {
-			out = append(out, &all[i])
-		}
-	}
-	if len(out) == 0 {
-		return nil, "", bad(fmt.Errorf("no instance is left: --instances %v matches none of %d", a.flags.instances, len(all)))
-	}
-	return out, title, nil
-}
-
-func matches(id string, globs []string) (bool, error) {
-	for _, g := range globs {
-		ok, err := path.Match(g, id)
-		if err != nil {
-			return false, fmt.Errorf("--instances %s: %w", g, err)
-		}
-		if ok {
-			return true, nil
-		}
-	}
-	return len(globs) == 0, nil
-}
-
-func hasProgram(name string) bool {
-	_, err := exec.LookPath(name)
-	return err == nil
 }
 
 // providers of both kinds of sandbox. Docker is there even when no engine
@@ -126,82 +69,6 @@ func (a *app) reap(ctx context.Context, ps map[sandbox.Kind]sandbox.Provider, sa
 	}
 	return errors.Join(errs...)
 }
-
-// endpoint is a probed inference endpoint, with the simulated one behind it
-// when the configuration names no other.
-type endpoint struct {
-	client *infer.Client
-	caps   infer.Capabilities
-	sim    *simulated.Server
-}
-
-func (a *app) openEndpoint(ctx context.Context, c *config, close *closers) (*endpoint, error) {
-	ep := &endpoint{}
-	opt := infer.Options{BaseURL: c.Endpoint.URL, Model: c.Endpoint.Model, RequestLimit: time.Duration(c.Endpoint.Request),
-		IdleLimit: time.Duration(c.Endpoint.Idle), Retries: c.Endpoint.Retries}
-	if c.Endpoint.Retries == 0 {
-		opt.Retries = -1
-	}
-	if opt.BaseURL == "" {
-		var err error
-		if ep.sim, err = simulated.Start(c.Simulated.options("")); err != nil {
-			return nil, fmt.Errorf("start the simulated endpoint: %w", err)
-		}
-		close.add(ep.sim)
-		opt.BaseURL = ep.sim.URL()
-		c.Generator.MaxPromptLength *= c.Simulated.Scale
-	}
-	if name := c.Endpoint.KeyEnv; name != "" {
-		key, ok := os.LookupEnv(name)
-		if !ok {
-			return nil, bad(fmt.Errorf("endpoint.api_key_env names %s, which is not set: export it first", name))
-		}
-		opt.Key = infer.Secret(key)
-	}
-	var err error
-	if ep.client, err = infer.New(opt); err != nil {
-		return nil, bad(err)
-	}
-	close.add(ep.client)
-	probe, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	if ep.caps, err = ep.client.Probe(probe); err != nil {
-		return nil, bad(err)
-	}
-	return ep, nil
-}
-
-func (s simulatedConfig) options(address string) simulated.Options {
-	opt := simulated.Options{Address: address, Seed: s.Seed, Latency: time.Duration(s.Latency), TokensPerSecond: s.TokensPerSecond, Concurrency: s.Concurrency}
-	if opt.Latency == 0 {
-		opt.Latency = -1
-	}
-	if opt.TokensPerSecond == 0 {
-		opt.TokensPerSecond = -1
-	}
-	return opt
-}
-
-// meet tells the simulated endpoint what its policy may know of a task: the
-// reference solution as edits, files and words worth a look.
-func (ep *endpoint) meet(session, stream string, in *task.Instance, workdir string) {
-	t := simulated.Task{Workdir: workdir, TestCommand: in.TestCommand, Stream: stream, Script: string(in.Reference.Script)}
-	if edits, err := in.Reference.Edits(); err == nil { // else a script, or nothing: the policy explores and gives up
-		for _, e := range edits {
-			t.Edits = append(t.Edits, simulated.Edit{Path: e.Path, Old: e.Old, New: e.New, Create: e.Create, Delete: e.Delete})
-			if !e.Create && !slices.Contains(t.Files, e.Path) {
-				t.Files = append(t.Files, e.Path)
-			}
-		}
-	}
-	for _, m := range codeWord.FindAllStringSubmatch(in.Instruction, 4) {
-		t.Terms = append(t.Terms, m[1])
-	}
-	ep.sim.Register(session, t)
-}
-
-// codeWord is a word that an issue text marks as code.
-var codeWord = regexp.MustCompile("`([A-Za-z_][A-Za-z0-9_.]*)")
 
 // work is everything a run needs, opened.
 type work struct {
