@@ -11,7 +11,8 @@ import (
 	"rollbench/sessions"
 )
 
-// applyData takes what a pull brought and arms the next one.
+// applyData takes what a pull brought and arms the next one. A verb pulls beside
+// the watch, so two pulls may bring the same events, or the older one come last.
 func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 	if m.err != nil {
 		w.complain(m.err)
@@ -22,16 +23,19 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 		w.ticking = false
 		return w.tick()
 	}
-	if m.trajs != nil {
+	if m.trajs != nil && m.at >= w.at {
+		w.at = m.at
 		w.list.apply(m.trajs)
 		w.gauges.tally = count(m.trajs)
 		w.primed = w.primed || m.err == nil
 	}
-	w.seq = max(w.seq, m.seq)
 	w.applyStatus(m.status)
 	for _, e := range m.events {
-		w.applyEvent(e)
+		if e.Seq > w.seq {
+			w.applyEvent(e)
+		}
 	}
+	w.seq = max(w.seq, m.seq)
 	w.settleEnd()
 	if w.announce && m.err == nil && !m.more {
 		w.announce = false
@@ -59,6 +63,14 @@ func (w *Workbench) settleEnd() {
 	w.gauges.ended = ended
 	if !ended {
 		return
+	}
+	switch {
+	case w.file != "":
+		w.gauges.next = "exported to " + w.file
+	case w.opt.Export != nil:
+		w.gauges.next = "E exports the transitions"
+	default:
+		w.gauges.next = "rollbench export " + cleanLine(w.gauges.run.ID)
 	}
 	for _, t := range w.list.trajs {
 		if t.Ended.After(w.gauges.since) {
@@ -112,8 +124,13 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 // only then is it part of a turn.
 func (w *Workbench) applyFeedback(e sessions.Event) {
 	switch e.Kind {
-	case sessions.KindReply, sessions.KindAttempt, sessions.KindFinish:
+	case sessions.KindAttempt, sessions.KindFinish:
 		delete(w.feedback, e.Key)
+	case sessions.KindReply:
+		var p sessions.ReplyMade // one that a person made has carried nothing
+		if err := json.Unmarshal(e.Data, &p); err == nil && p.Source != sessions.FromOperator {
+			delete(w.feedback, e.Key)
+		}
 	case sessions.KindIntervention:
 		var p sessions.Intervention
 		if err := json.Unmarshal(e.Data, &p); err == nil && p.Verb == "inject" {
@@ -140,7 +157,7 @@ func (w *Workbench) settle() {
 	if t, one := w.list.chosen(); one {
 		w.turns.point(t.Key, t.Attempt)
 		w.turns.last = max(w.turns.last, t.Turn)
-		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], w.now)
+		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], heldHelp(t.HeldAt, w.turns.answered, w.gauges.driven), w.now)
 		if w.turns.last > 0 { // even unseen: the call that waits is in it
 			w.turns.section(w.turns.last - 1)
 		}

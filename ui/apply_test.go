@@ -1,8 +1,11 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
 
 	"rollbench/sessions"
 )
@@ -76,6 +79,39 @@ func TestTold(t *testing.T) {
 	}
 	if want := "endpoint is slow; flask-4045#3: held: error tool failed"; strings.Join(got, "; ") != want {
 		t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+// Two pulls that overlap: what both bring counts once, and the older states do
+// not come back.
+func TestOverlappingPulls(t *testing.T) {
+	f := fakeWhole()
+	b := open(t, f, 120, 40, nil)
+	b.keys("jj")
+	k := sessions.Key{Instance: "flask-4045", ID: 2}
+	early := b.w.pull()() // before the injection
+	f.write(fakeNow(), k, sessions.KindIntervention, sessions.Intervention{Verb: "inject", After: "Look at ctx.py"})
+	f.trajs = slices.Clone(f.trajs)
+	f.trajs[2].Intervened = true
+	first, second := b.w.pull()(), b.w.pull()()
+	for _, m := range []tea.Msg{first, second, early} {
+		b.send(m)
+	}
+	if got := b.w.feedback[k]; len(got) != 1 || got[0] != "Look at ctx.py" {
+		t.Errorf("feedback %q", got)
+	}
+	if chosen, _ := b.w.list.chosen(); chosen.Key != k || !chosen.Intervened {
+		t.Errorf("an older state came back: %+v", chosen)
+	}
+	f.write(fakeNow(), k, sessions.KindReply, sessions.ReplyMade{Turn: 7, Version: 2, Source: sessions.FromOperator})
+	b.pull()
+	if len(b.w.feedback[k]) != 1 {
+		t.Error("an edited call carried the feedback away")
+	}
+	f.write(fakeNow(), k, sessions.KindReply, sessions.ReplyMade{Turn: 8, Version: 1, Source: sessions.FromModel})
+	b.pull()
+	if len(b.w.feedback[k]) != 0 {
+		t.Error("feedback still waits although the policy has answered")
 	}
 }
 

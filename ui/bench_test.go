@@ -59,7 +59,11 @@ func BenchmarkData(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		m.seq++
+		for i := range m.events {
+			m.seq++
+			m.events[i].Seq = m.seq
+		}
+		m.at = m.seq
 		w.Update(m)
 		if len(w.View()) == 0 {
 			b.Fatal("no frame")

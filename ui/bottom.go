@@ -10,7 +10,7 @@ import (
 // that act now, the counts. It never moves.
 func (w *Workbench) bottomLine(cols int) string {
 	left := w.stateLine()
-	right := w.counts()
+	right := w.counts(cols)
 	room := cols - right.width() - 3
 	left = clip(left, max(min(left.width(), room/3), min(20, room)))
 	l := append(line{{plain, " "}}, left...)
@@ -45,6 +45,8 @@ func (w *Workbench) stateLine() line {
 		return line{{strong, "run finished"}}
 	case len(w.list.trajs) == 0:
 		return line{{dim, "reading the session"}}
+	case len(w.list.rows) == 0:
+		return line{{dim, "nothing chosen"}}
 	}
 	return line{{plain, "group"}}
 }
@@ -70,12 +72,12 @@ func (w *Workbench) barKeys(room int) line {
 		if b.name == "" || b.name == "help" || b.why(w) != "" {
 			return
 		}
-		key := showKey(b.keys[0])
-		need := width(key) + width(b.name) + 3
+		k := showKey(b.Keys()[0])
+		need := width(k) + width(b.name) + 3
 		if need > left {
 			return
 		}
-		l = append(l, seg{strong, key}, seg{dim, " " + w.barName(b) + "  "})
+		l = append(l, seg{strong, k}, seg{dim, " " + w.barName(b) + "  "})
 		left -= need
 	}
 	for _, s := range []scope{debugger, here, anywhere} {
@@ -95,14 +97,17 @@ func (w *Workbench) barName(b *binding) string {
 	return b.name
 }
 
-// counts stand at the right end, where the eye finds them at any width.
-func (w *Workbench) counts() line {
+// counts stand at the right end, where the eye finds them at any width. Where
+// keys need the room the head alone writes SIMULATED in full.
+func (w *Workbench) counts(cols int) line {
 	c := w.gauges.tally
 	l := line{}
 	if w.opt.Commands == nil {
 		l.add(dim, "read only  ")
 	}
-	if w.gauges.simulated() {
+	if w.gauges.simulated() && cols < 100 {
+		l.add(warn, "SIM  ")
+	} else if w.gauges.simulated() {
 		l.add(warn, "SIMULATED  ")
 	}
 	l.add(live, fmt.Sprintf("▶%d ", c.running))

@@ -73,23 +73,16 @@ func viewEdit(command string, args map[string]any) callView {
 		fmt.Fprintf(&b, " after line %v", args["insert_line"])
 	}
 	b.WriteByte('\n')
-	prefixLines(&b, "-", stringArg(args, "old_str"))
-	prefixLines(&b, "+", stringArg(args, "new_str"))
-	prefixLines(&b, "+", stringArg(args, "file_text"))
-	v.text = b.String()
-	return v
-}
-
-func prefixLines(b *strings.Builder, prefix, text string) {
-	if text == "" {
-		return
-	}
-	for _, l := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-		b.WriteString(prefix)
-		b.WriteByte(' ') // keeps a line that starts with - or + from reading as a file header
+	for _, l := range diffLines(textLines(stringArg(args, "old_str")), textLines(stringArg(args, "new_str"))) {
 		b.WriteString(l)
 		b.WriteByte('\n')
 	}
+	for _, l := range diffLines(nil, textLines(stringArg(args, "file_text"))) {
+		b.WriteString(l)
+		b.WriteByte('\n')
+	}
+	v.text = b.String()
+	return v
 }
 
 func stringArg(args map[string]any, key string) string {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 )
 
@@ -39,14 +40,14 @@ func (q *question) key(m tea.KeyMsg) (tea.Cmd, bool) {
 			return q.take(c)
 		}
 	}
-	switch k {
-	case "left", "shift+tab", "up":
+	switch {
+	case k == "left", k == "up", key.Matches(m, beforeKey):
 		q.at = (q.at + len(q.choices) - 1) % len(q.choices)
-	case "right", "tab", "down":
+	case k == "right", k == "down", key.Matches(m, nextKey):
 		q.at = (q.at + 1) % len(q.choices)
-	case "enter":
+	case key.Matches(m, takeKey):
 		return q.take(q.choices[q.at])
-	case "esc", "ctrl+c":
+	case key.Matches(m, closeKey):
 		return nil, true
 	}
 	return nil, false

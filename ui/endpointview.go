@@ -19,14 +19,23 @@ func (p *gaugePane) pace(now time.Time) line {
 	case s == nil:
 		l.add(dim, "no gauges: the engine has not reported yet")
 		return l
+	case p.silent(now):
+		l.add(warn, "no news for "+age(now.Sub(s.At)))
+		l.add(dim, ": if its process is gone, rollbench resume goes on")
+		return l
 	case s.Paused:
 		l.add(warn, "◆ everything is paused")
-		l.add(dim, ": P continues")
+		if p.driven {
+			l.add(dim, ": P continues")
+		}
 	case s.LimitedBy != "":
 		l.add(dim, "limited by ")
 		l.add(strong, cleanLine(s.LimitedBy))
 	default:
 		l.add(dim, "not limited")
+	}
+	if s.Paused { // neither speed nor end mean anything now
+		return append(l, p.old(now)...)
 	}
 	if s.PerMinute > 0 {
 		l.add(dim, "  ")
@@ -35,21 +44,32 @@ func (p *gaugePane) pace(now time.Time) line {
 	}
 	l.add(dim, "  ETA ")
 	l.add(plain, eta(s.ETA))
-	if old := now.Sub(s.At); old > 15*time.Second && !s.At.IsZero() {
-		l.add(warn, "  gauges are "+age(old)+" old")
-	}
+	l = append(l, p.old(now)...)
 	if n := len(s.Notes); n > 0 {
 		l.add(dim, "  "+cleanLine(s.Notes[n-1]))
 	}
 	return l
 }
 
-// over says how the run ended: all trajectories did, or it was stopped.
+// old warns of gauges that nobody keeps up.
+func (p *gaugePane) old(now time.Time) line {
+	if old := now.Sub(p.status.At); old > gaugesOld && !p.status.At.IsZero() {
+		return line{{warn, "  gauges are " + age(old) + " old"}}
+	}
+	return nil
+}
+
+// over says how the run ended (all trajectories did, or it was stopped), and
+// how to take the data along.
 func (p *gaugePane) over() line {
 	if p.tally.still > 0 {
 		return line{{warn, "stopped"}, {dim, fmt.Sprintf(": %d have not ended, rollbench resume goes on", p.tally.still)}}
 	}
 	l := line{{strong, "finished"}}
+	if p.next != "" {
+		l.add(dim, "  ")
+		l.add(strong, p.next)
+	}
 	if m, n := p.tally.mean(), p.tally.ended-p.tally.absent; n > 0 {
 		l.add(dim, "  mean reward ")
 		l.add(plain, reward2(m))
@@ -69,9 +89,18 @@ func eta(d *time.Duration) string {
 	return fmt.Sprintf("%d min", int(d.Minutes()+0.5))
 }
 
-// endpoint is the gauge line of the inference server.
-func (p *gaugePane) endpoint() line {
+// endpoint is the gauge line of the inference server, its KV meter so many
+// cells wide.
+func (p *gaugePane) endpoint(cells int, now time.Time) line {
 	l := line{{dim, " endpoint "}}
+	if p.ended { // its last gauges would read as if something ran
+		l.add(dim, "not watched: nothing runs any more")
+		return l
+	}
+	if p.silent(now) {
+		l.add(dim, "not watched")
+		return l
+	}
 	g := &infer.Gauges{}
 	if p.status != nil && p.status.Endpoint.Gauges != nil {
 		g = p.status.Endpoint.Gauges
@@ -87,7 +116,7 @@ func (p *gaugePane) endpoint() line {
 	put(amount(g.Running), "running")
 	put(amount(g.Waiting), "waiting")
 	l.add(dim, "KV ")
-	l = append(l, share(g.KVUse, 8)...)
+	l = append(l, share(g.KVUse, cells)...)
 	l.add(plain, "  ")
 	put(amount(g.TokensPerSec), "tok/s")
 	l.add(dim, "prefix hits ")
@@ -196,7 +225,8 @@ func spread(gpus []engine.GPU, get func(engine.GPU) *float64) (most, mean *float
 	return &top, &sum
 }
 
-// compact is the head of small screens: two rows of what matters most.
+// compact is the head of small screens: the queues, the outcomes and the pace,
+// and where there is a third row the endpoint.
 func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 	queues := line{}
 	if s := p.status; s != nil {
@@ -207,7 +237,7 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 		queues.add(plain, " ")
 		queues = append(queues, queue("eval", s.Eval, 0)...)
 	}
-	first := append(line{{plain, " "}}, p.compactHealth()...)
+	first := append(line{{plain, " "}}, p.compactHealth(now)...)
 	first.add(strong, cleanLine(p.run.ID))
 	first.add(plain, " "+cleanLine(p.run.Title)+" ")
 	first.add(dim, cleanLine(p.run.Model))
@@ -215,16 +245,28 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 	first.add(plain, "  ")
 	first = append(first, queues...)
 	second := append(line{{plain, " "}}, p.outcomes()...)
-	second.add(plain, "  ")
-	second = append(second, p.compactGauges(now)...)
-	rows := []string{t.fit(first, w), t.fit(second, w)}
-	return rows[:min(h, 2)]
+	if h < 3 {
+		second.add(plain, "  ")
+		second = append(second, p.compactGauges(now)...)
+		return []string{t.fit(first, w), t.fit(second, w)}[:h]
+	}
+	second.add(plain, " ")
+	second = append(second, p.pace(now)...)
+	third := p.endpoint(0, now)
+	if s := p.status; s != nil && !p.ended && !p.silent(now) && !s.Endpoint.Healthy && s.Endpoint.Problem != "" {
+		third = line{{fail, " endpoint down: " + cleanLine(s.Endpoint.Problem)}}
+	} else if p.status != nil && !p.silent(now) && len(p.status.GPUs) > 0 {
+		_, util := spread(p.status.GPUs, func(g engine.GPU) *float64 { return g.Util })
+		third.add(dim, "  gpu ")
+		third.add(plain, percent(util))
+	}
+	return []string{t.fit(first, w), t.fit(second, w), t.fit(third, w)}
 }
 
-func (p *gaugePane) compactHealth() line {
+func (p *gaugePane) compactHealth(now time.Time) line {
 	l := line{}
 	switch {
-	case p.status == nil:
+	case p.status == nil, p.ended, p.silent(now):
 		l.add(dim, "○ ")
 	case p.status.Endpoint.Healthy:
 		l.add(good, "● ")

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 )
 
@@ -48,26 +49,26 @@ func (f *form) values() []string {
 func (f *form) key(m tea.KeyMsg) (tea.Cmd, bool) {
 	f.failed = ""
 	cur := &f.fields[f.at]
-	switch m.String() {
-	case "esc", "ctrl+c":
+	switch {
+	case key.Matches(m, closeKey):
 		return nil, true
-	case "ctrl+s":
+	case key.Matches(m, sendKey):
 		return f.submit()
-	case "ctrl+e":
+	case key.Matches(m, editorKey):
 		return f.edit(cur.text(), cur.ext), false
-	case "ctrl+t":
+	case key.Matches(m, swapKey):
 		if f.swap != nil {
 			f.fail(f.swap(f))
 		}
 		return nil, false
-	case "tab":
+	case key.Matches(m, nextKey):
 		f.at = (f.at + 1) % len(f.fields)
 		return nil, false
-	case "shift+tab":
+	case key.Matches(m, beforeKey):
 		f.at = (f.at + len(f.fields) - 1) % len(f.fields)
 		return nil, false
 	}
-	if !cur.key(m) && m.String() == "enter" {
+	if !cur.key(m) && key.Matches(m, takeKey) {
 		if f.at == len(f.fields)-1 {
 			return f.submit()
 		}
@@ -140,7 +141,10 @@ func (f *form) rowsFor(i, w, left int) int {
 			return 1
 		}
 		rows, _ := fd.layout(max(w-fieldName-2, 1))
-		return max(len(rows), 2)
+		if j != f.at {
+			return len(rows)
+		}
+		return max(len(rows), 2) // the field does not grow under the first new line
 	}
 	others := 0
 	for j := range f.fields {

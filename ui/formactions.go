@@ -64,7 +64,11 @@ func doEdit(w *Workbench) tea.Cmd {
 	} else {
 		f.fields = []field{tool, {name: "arguments", editor: newEditor(c.Arguments, false), ext: ".json"}}
 	}
-	f.at = min(1, len(f.fields)-1)
+	f.at = firstField(c.Name, len(f.fields))
+	unchanged, err := formArgs(f.values(), args, asForm)
+	if err != nil { // broken arguments are there to be mended
+		unchanged = c.Arguments
+	}
 	f.swap = func(f *form) error { return swapArgs(f, &args, &asForm) }
 	f.send = func(v []string) (tea.Cmd, error) {
 		text, err := formArgs(v, args, asForm)
@@ -75,10 +79,22 @@ func doEdit(w *Workbench) tea.Cmd {
 		if name == "" {
 			return nil, errors.New("the call needs a tool's name")
 		}
+		if name == c.Name && text == unchanged {
+			return nil, errors.New("nothing is changed yet: esc leaves the call as it is")
+		}
 		return w.verb("the call of "+t.Key.String()+" is replaced: c runs it", func(cmd Commands) error { return cmd.EditCall(t.Key, index, name, text) }), nil
 	}
 	w.dialog = f
 	return nil
+}
+
+// firstField is the one a person most likely came for: of an edit what it puts
+// in, which is its last argument, else the first argument.
+func firstField(tool string, n int) int {
+	if tool == "str_replace_editor" {
+		return n - 1
+	}
+	return min(1, n-1)
 }
 
 // waitingCall is the call under the cursor, else the first.
@@ -144,7 +160,7 @@ func swapArgs(f *form, args *[]arg, asForm *bool) error {
 		f.fields = argFields(tool, *args)
 	}
 	*asForm = !*asForm
-	f.at = min(1, len(f.fields)-1)
+	f.at = firstField(tool.text(), len(f.fields))
 	return nil
 }
 

@@ -19,6 +19,8 @@ type gaugePane struct {
 	tally  tally
 	ended  bool // nothing more will happen
 	since  time.Time
+	driven bool   // from here, not by another process
+	next   string // what to do with it, once ended
 }
 
 // rows the full head takes: GPUs two a row, more than eight on one.
@@ -40,7 +42,7 @@ func (p *gaugePane) simulated() bool {
 
 // render the full head in h rows.
 func (p *gaugePane) render(t *theme, w, h int, now time.Time) []string {
-	lines := []line{p.identity(w, now), p.queues(w), p.pace(now), p.endpoint()}
+	lines := []line{p.identity(w, now), p.queues(w), p.pace(now), p.endpoint(8, now)}
 	lines = append(lines, p.gpus(w)...)
 	out := make([]string, 0, h)
 	for i := 0; i < h; i++ {
@@ -64,9 +66,12 @@ func (p *gaugePane) identity(w int, now time.Time) line {
 		groups[m.Instance] = true
 	}
 	l.add(dim, fmt.Sprintf(" %d×%d  ", len(groups), p.run.N))
-	l = append(l, p.health()...)
+	l = append(l, p.health(now)...)
 	if policy := p.policy(); policy != "" {
 		l.add(dim, "  "+cleanLine(policy))
+	}
+	if host := hostOf(p.run.Endpoint); host != "" {
+		l.add(dim, "  @"+host)
 	}
 	right := p.clock(now)
 	room := w - len(right) - 1
@@ -100,12 +105,21 @@ func (p *gaugePane) clock(now time.Time) string {
 	return clock(now.Sub(start))
 }
 
-// health of the endpoint: ● up SIMULATED model @host vllm tokens+logprobs.
+// silent is a run of another process that has not written its gauges for a
+// while: whether it still runs cannot be told from here.
+func (p *gaugePane) silent(now time.Time) bool {
+	return !p.driven && p.status != nil && !p.status.At.IsZero() && now.Sub(p.status.At) > gaugesOld
+}
+
+// gaugesOld is when gauges are no longer those of now.
+const gaugesOld = 15 * time.Second
+
+// health of the endpoint: ● up SIMULATED model vllm tokens+logprobs.
 // What must be seen comes first: names may be long.
-func (p *gaugePane) health() line {
+func (p *gaugePane) health(now time.Time) line {
 	l, trouble := line{}, ""
 	switch s := p.status; {
-	case s == nil:
+	case s == nil, p.ended, p.silent(now):
 		l.add(dim, "○ not watched ")
 	case s.Endpoint.Healthy:
 		l.add(good, "● up ")
@@ -119,9 +133,6 @@ func (p *gaugePane) health() line {
 		l.add(warn, "SIMULATED ")
 	}
 	l.add(plain, cut(cleanLine(p.run.Model), 30))
-	if host := hostOf(p.run.Endpoint); host != "" {
-		l.add(dim, " @"+host)
-	}
 	if trouble != "" {
 		l.add(fail, " "+trouble)
 	}
@@ -146,6 +157,9 @@ func capabilities(e engine.Endpoint) string {
 	text := strings.Join(parts, "+")
 	if text == "" && c.Server != "" {
 		text = "no token ids"
+	}
+	if c.Simulated { // said before
+		return text
 	}
 	return strings.TrimSpace(cleanLine(c.Server) + " " + text)
 }

@@ -22,31 +22,52 @@ func (s *sheet) key(k string, w, h int) (done bool) {
 func (w *Workbench) helpPage() *page {
 	s := &section{labels: helpGutter}
 	for _, sc := range []scope{debugger, anywhere, inList, inView} {
-		s.add(block{id: string(sc), kind: heading, title: line{{strong, string(sc)}}})
+		shared := w.sharedWhy(sc)
+		s.add(block{id: string(sc), kind: heading, title: line{{strong, string(sc)}}, right: line{{dim, cleanLine(shared)}}})
 		for i := range w.table {
 			b := &w.table[i]
 			if b.scope != sc {
 				continue
 			}
-			text, r := b.help, plain
+			text, r := b.Help().Desc, plain
 			if b.danger {
 				text += " ▲"
 			}
 			if why := b.why(w); why != "" && sc != inView {
-				text, r = text+"  ("+cleanLine(why)+")", dim
+				r = dim
+				if why != shared {
+					text += "  (" + cleanLine(why) + ")"
+				}
 			}
-			s.add(block{id: b.keys[0], label: padLeft(b.show(), helpGutter-3), labelRole: strong, body: r, text: text})
+			s.add(block{id: b.Help().Key, label: padLeft(b.Help().Key, helpGutter-3), labelRole: strong, body: r, text: text})
 		}
 	}
 	s.add(block{id: "dialogs", kind: heading, title: line{{strong, "In dialogs"}}})
 	for _, k := range dialogKeys {
-		s.add(block{id: k[0], label: padLeft(k[0], helpGutter-3), labelRole: strong, text: k[1]})
+		s.add(block{id: k.Help().Key, label: padLeft(k.Help().Key, helpGutter-3), labelRole: strong, text: k.Help().Desc})
 	}
 	s.add(block{id: "glyphs", kind: heading, title: line{{strong, "Glyphs"}}})
 	for _, g := range glyphs {
 		s.add(block{id: g[0], label: padLeft(g[0], helpGutter-3), labelRole: strong, text: g[1]})
 	}
 	return onePage(s)
+}
+
+// sharedWhy is why no key of a scope applies, when it is the same for all: said
+// once it can be read.
+func (w *Workbench) sharedWhy(sc scope) string {
+	shared, first := "", true
+	for i := range w.table {
+		if w.table[i].scope != sc {
+			continue
+		}
+		why := w.table[i].why(w)
+		if !first && why != shared {
+			return ""
+		}
+		shared, first = why, false
+	}
+	return shared
 }
 
 var glyphs = [][2]string{

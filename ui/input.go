@@ -29,14 +29,13 @@ func (w *Workbench) key(m tea.KeyMsg) tea.Cmd {
 		return cmd
 	}
 	if w.filtering {
-		w.filterKey(m)
-		return nil
+		return w.filterKey(m)
 	}
 	k := m.String()
 	if w.sheet != nil {
 		return w.sheetKey(k)
 	}
-	b := w.keys.find(k, w.focus)
+	b := findKey(w.table, m, w.focus)
 	if b == nil {
 		return nil
 	}
@@ -55,20 +54,4 @@ func (w *Workbench) key(m tea.KeyMsg) tea.Cmd {
 		s.key(w.document(), k, in.w, in.h)
 	}
 	return nil
-}
-
-// filterKey types into the filter, which acts at once.
-func (w *Workbench) filterKey(m tea.KeyMsg) {
-	switch m.String() {
-	case "enter", "tab", "up", "down":
-		w.filtering = false
-		return
-	case "esc", "ctrl+c":
-		w.filtering = false
-		w.filter.set("")
-	default:
-		w.filter.key(m)
-	}
-	w.list.filter = w.filter.text()
-	w.list.rebuild()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 )
 
@@ -20,15 +21,23 @@ const (
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
 type binding struct {
-	keys   []string
-	name   string // two words at most, for the bottom line; "" keeps it out
-	help   string
-	scope  scope
-	danger bool // asks before it acts
+	key.Binding        // its help is the key's, for the tables
+	name        string // two words at most, for the bottom line; "" keeps it out
+	scope       scope
+	danger      bool // asks before it acts
 	// can says why the key does not apply now, "" when it does. nil: always.
 	can func(*Workbench) string
 	// do acts. nil: the pane that has the keys moves.
 	do func(*Workbench) tea.Cmd
+}
+
+// on is a binding of keys with what they do.
+func on(help string, keys ...string) key.Binding {
+	shown := make([]string, len(keys))
+	for i, k := range keys {
+		shown[i] = showKey(k)
+	}
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(strings.Join(shown, " "), help))
 }
 
 // keyTable in the order of the help.
@@ -40,101 +49,86 @@ func keyTable() []binding {
 // line shows as many as fit.
 func debugKeys() []binding {
 	return []binding{
-		{keys: []string{"c", "f5"}, name: "continue", help: "continue a held trajectory", scope: debugger, can: canHeld, do: doContinue},
-		{keys: []string{"n", "f10"}, name: "over", help: "step over: on to the end of this turn", scope: debugger, can: canHeld, do: doStep("over")},
-		{keys: []string{"s", "f11"}, name: "into", help: "step into: on to the next gate", scope: debugger, can: canHeld, do: doStep("into")},
-		{keys: []string{"e"}, name: "edit", help: "edit the call that waits to run", scope: debugger, can: canEdit, do: doEdit},
-		{keys: []string{"x"}, name: "reject", help: "reject the call that waits to run, with a reason the policy reads", scope: debugger, can: canReject, do: doReject},
-		{keys: []string{"i"}, name: "inject", help: "inject feedback before the next model call", scope: debugger, can: canInject, do: doInject},
-		{keys: []string{"f"}, name: "out", help: "step out: on to the end of the run stage", scope: debugger, can: canHeld, do: doStep("out")},
-		{keys: []string{"p"}, name: "pause", help: "pause at the next gate", scope: debugger, can: canPause, do: doPause},
-		{keys: []string{"W"}, help: "wrap up: end the run stage now and evaluate what is there", scope: debugger, danger: true, can: canFinish, do: doFinish},
-		{keys: []string{"X"}, name: "cancel", help: "cancel the trajectory", scope: debugger, danger: true, can: canCancel, do: doCancel},
+		{Binding: on("continue a held trajectory", "c", "f5"), name: "continue", scope: debugger, can: canHeld, do: doContinue},
+		{Binding: on("step over: on to the end of this turn", "n", "f10"), name: "over", scope: debugger, can: canHeld, do: doStep("over")},
+		{Binding: on("step into: on to the next gate", "s", "f11"), name: "into", scope: debugger, can: canHeld, do: doStep("into")},
+		{Binding: on("edit the call that waits to run", "e"), name: "edit", scope: debugger, can: canEdit, do: doEdit},
+		{Binding: on("reject the call that waits to run, with a reason the policy reads", "x"), name: "reject", scope: debugger, can: canReject, do: doReject},
+		{Binding: on("inject feedback before the next model call", "i"), name: "inject", scope: debugger, can: canInject, do: doInject},
+		{Binding: on("step out: on to the end of the run stage", "f"), name: "out", scope: debugger, can: canHeld, do: doStep("out")},
+		{Binding: on("pause at the next gate", "p"), name: "pause", scope: debugger, can: canPause, do: doPause},
+		{Binding: on("wrap up: end the run stage now and evaluate what is there", "W"), scope: debugger, danger: true, can: canFinish, do: doFinish},
+		{Binding: on("cancel the trajectory", "X"), name: "cancel", scope: debugger, danger: true, can: canCancel, do: doCancel},
 	}
 }
 
 func globalKeys() []binding {
 	return []binding{
-		{keys: []string{"P"}, name: "pause all", help: "pause all at their next gates; when all are paused, continue all", scope: anywhere, can: canPauseAll, do: doPauseAll},
-		{keys: []string{"E"}, name: "export", help: "export the transitions of the run to a file", scope: anywhere, can: canExport, do: doExport},
-		{keys: []string{"tab", "shift+tab"}, name: "pane", help: "go to the other pane", scope: anywhere, do: doTab},
-		{keys: []string{"1"}, help: "the list", scope: anywhere, do: doGoto(listFocus, textTab)},
-		{keys: []string{"2"}, help: "the transcript", scope: anywhere, do: doGoto(viewFocus, textTab)},
-		{keys: []string{"3"}, help: "the patch", scope: anywhere, do: doGoto(viewFocus, patchTab)},
-		{keys: []string{"4"}, help: "the verifier's output", scope: anywhere, do: doGoto(viewFocus, verifierTab)},
-		{keys: []string{"5"}, help: "the events", scope: anywhere, do: doGoto(viewFocus, eventsTab)},
-		{keys: []string{"["}, help: "the view before this one", scope: anywhere, do: doTurnTab(-1)},
-		{keys: []string{"]"}, help: "the view after this one", scope: anywhere, do: doTurnTab(1)},
-		{keys: []string{"z"}, name: "zoom", help: "give the pane the whole screen, and back", scope: anywhere, do: doZoom},
-		{keys: []string{"F"}, name: "follow", help: "stay at the end as it grows, or stop that", scope: anywhere, do: doFollow},
-		{keys: []string{"/"}, name: "filter", help: "filter the list: every word must match, !word must not", scope: anywhere, do: doFilter},
-		{keys: []string{"y"}, help: "copy: the chosen name in the list, the block under the cursor elsewhere", scope: anywhere, can: canCopy, do: doCopy},
-		{keys: []string{"Y"}, help: "copy the run's id and the chosen name", scope: anywhere, do: doCopyID},
-		{keys: []string{"m"}, help: "all messages so far", scope: anywhere, do: doMessages},
-		{keys: []string{"?"}, name: "help", help: "all keys", scope: anywhere, do: doHelp},
-		{keys: []string{"esc"}, help: "back: close, unzoom, clear the filter, to the list; never stops work", scope: anywhere, do: doBack},
-		{keys: []string{"ctrl+z"}, help: "suspend to the shell; work stands still until fg", scope: anywhere, do: func(*Workbench) tea.Cmd { return tea.Suspend }},
-		{keys: []string{"q", "ctrl+c"}, help: "quit; asks only while work is running", scope: anywhere, do: doQuit},
+		{Binding: on("pause all at their next gates; when all are paused, continue all", "P"), name: "pause all", scope: anywhere, can: canPauseAll, do: doPauseAll},
+		{Binding: on("export the transitions of the run to a file", "E"), name: "export", scope: anywhere, can: canExport, do: doExport},
+		{Binding: on("go to the other pane", "tab", "shift+tab"), name: "pane", scope: anywhere, do: doTab},
+		{Binding: on("the list", "1"), scope: anywhere, do: doGoto(listFocus, textTab)},
+		{Binding: on("the transcript", "2"), scope: anywhere, do: doGoto(viewFocus, textTab)},
+		{Binding: on("the patch", "3"), scope: anywhere, do: doGoto(viewFocus, patchTab)},
+		{Binding: on("the verifier's output", "4"), scope: anywhere, do: doGoto(viewFocus, verifierTab)},
+		{Binding: on("the events", "5"), scope: anywhere, do: doGoto(viewFocus, eventsTab)},
+		{Binding: on("the view before this one", "["), scope: anywhere, do: doTurnTab(-1)},
+		{Binding: on("the view after this one", "]"), scope: anywhere, do: doTurnTab(1)},
+		{Binding: on("give the pane the whole screen, and back", "z"), name: "zoom", scope: anywhere, do: doZoom},
+		{Binding: on("stay at the end as it grows, or stop that", "F"), name: "follow", scope: anywhere, do: doFollow},
+		{Binding: on("filter the list: every word must match, !word must not", "/"), name: "filter", scope: anywhere, do: doFilter},
+		{Binding: on("copy: the chosen name in the list, the block under the cursor elsewhere", "y"), scope: anywhere, can: canCopy, do: doCopy},
+		{Binding: on("copy the run's id and the chosen name", "Y"), scope: anywhere, do: doCopyID},
+		{Binding: on("all messages so far", "m"), scope: anywhere, do: doMessages},
+		{Binding: on("all keys", "?"), name: "help", scope: anywhere, do: doHelp},
+		{Binding: on("back: close, unzoom, clear the filter, to the list; never stops work", "esc"), scope: anywhere, do: doBack},
+		{Binding: on("suspend to the shell; work stands still until fg", "ctrl+z"), scope: anywhere, do: func(*Workbench) tea.Cmd { return tea.Suspend }},
+		{Binding: on("quit; asks only while work is running", "q", "ctrl+c"), name: "quit", scope: anywhere, do: doQuit},
 	}
 }
 
 // paneKeys without an action are moves: list and scroller know them.
 func paneKeys() []binding {
 	return []binding{
-		{keys: []string{"up", "k"}, help: "one up", scope: inList},
-		{keys: []string{"down", "j"}, help: "one down", scope: inList},
-		{keys: []string{"pgup"}, help: "a page up", scope: inList},
-		{keys: []string{"pgdown"}, help: "a page down", scope: inList},
-		{keys: []string{"g", "home"}, help: "first", scope: inList},
-		{keys: []string{"G", "end"}, help: "last", scope: inList},
-		{keys: []string{"enter"}, help: "open the trajectory; fold or unfold a group", scope: inList, do: doEnterList},
-		{keys: []string{"left"}, help: "to the group's heading; fold it", scope: inList},
-		{keys: []string{"right"}, help: "unfold the group", scope: inList},
-		{keys: []string{"-"}, help: "fold all groups", scope: inList},
-		{keys: []string{"+", "="}, help: "unfold all groups", scope: inList},
+		{Binding: on("one up", "up", "k"), scope: inList},
+		{Binding: on("one down", "down", "j"), scope: inList},
+		{Binding: on("a page up", "pgup"), scope: inList},
+		{Binding: on("a page down", "pgdown"), scope: inList},
+		{Binding: on("first", "g", "home"), scope: inList},
+		{Binding: on("last", "G", "end"), scope: inList},
+		{Binding: on("open the trajectory; fold or unfold a group", "enter"), scope: inList, do: doEnterList},
+		{Binding: on("to the group's heading; fold it", "left"), scope: inList},
+		{Binding: on("unfold the group", "right"), scope: inList},
+		{Binding: on("fold all groups", "-"), scope: inList},
+		{Binding: on("unfold all groups", "+", "="), scope: inList},
 
-		{keys: []string{"up", "k"}, help: "one row up", scope: inView},
-		{keys: []string{"down", "j"}, help: "one row down", scope: inView},
-		{keys: []string{"pgup"}, help: "a page up", scope: inView},
-		{keys: []string{"pgdown"}, help: "a page down", scope: inView},
-		{keys: []string{"g", "home"}, help: "to the start", scope: inView},
-		{keys: []string{"G", "end"}, help: "to the end, and follow", scope: inView},
-		{keys: []string{"{"}, help: "to the turn before", scope: inView},
-		{keys: []string{"}"}, help: "to the turn after", scope: inView},
-		{keys: []string{"enter", " "}, name: "unfold", help: "unfold or fold the block under the cursor", scope: inView, can: canFold, do: doFold(nil)},
-		{keys: []string{"right"}, help: "unfold it", scope: inView, do: doFold(yes())},
-		{keys: []string{"left"}, help: "fold it", scope: inView, do: doFold(new(bool))},
+		{Binding: on("one row up", "up", "k"), scope: inView},
+		{Binding: on("one row down", "down", "j"), scope: inView},
+		{Binding: on("a page up", "pgup"), scope: inView},
+		{Binding: on("a page down", "pgdown"), scope: inView},
+		{Binding: on("to the start", "g", "home"), scope: inView},
+		{Binding: on("to the end, and follow", "G", "end"), scope: inView},
+		{Binding: on("to the turn before", "{"), scope: inView},
+		{Binding: on("to the turn after", "}"), scope: inView},
+		{Binding: on("unfold or fold the block under the cursor", "enter", " "), name: "unfold", scope: inView, can: canFold, do: doFold(nil)},
+		{Binding: on("unfold it", "right"), scope: inView, do: doFold(yes())},
+		{Binding: on("fold it", "left"), scope: inView, do: doFold(new(bool))},
 	}
 }
 
 func yes() *bool { v := true; return &v }
 
-// keymap finds the binding of a key.
-type keymap map[scope]map[string]*binding
-
-func newKeymap(table []binding) keymap {
-	m := keymap{}
-	for i := range table {
-		b := &table[i]
-		if m[b.scope] == nil {
-			m[b.scope] = map[string]*binding{}
-		}
-		for _, k := range b.keys {
-			m[b.scope][k] = b
-		}
-	}
-	return m
-}
-
-// find looks in the pane with the keys first.
-func (m keymap) find(k string, focus pane) *binding {
+// findKey looks in the pane with the keys first.
+func findKey(table []binding, m tea.KeyMsg, focus pane) *binding {
 	here := inList
 	if focus == viewFocus {
 		here = inView
 	}
 	for _, s := range []scope{here, debugger, anywhere} {
-		if b := m[s][k]; b != nil {
-			return b
+		for i := range table {
+			if table[i].scope == s && key.Matches(m, table[i].Binding) {
+				return &table[i]
+			}
 		}
 	}
 	return nil
@@ -160,14 +154,6 @@ func showKey(k string) string {
 	return k
 }
 
-func (b binding) show() string {
-	out := make([]string, len(b.keys))
-	for i, k := range b.keys {
-		out[i] = showKey(k)
-	}
-	return strings.Join(out, " ")
-}
-
 // why the binding does not apply now, "" when it does.
 func (b *binding) why(w *Workbench) string {
 	if b.can == nil {
@@ -176,15 +162,18 @@ func (b *binding) why(w *Workbench) string {
 	return b.can(w)
 }
 
-// dialogKeys are not in the table: they act in dialogs only.
-var dialogKeys = [][2]string{
-	{"tab, shift+tab", "next field or button"},
-	{"enter", "take the button with the focus; a new line in a longer field"},
-	{"ctrl+s", "send the form"},
-	{"ctrl+e", "open the field in $EDITOR"},
-	{"ctrl+t", "edit a call's arguments as one JSON text, and back"},
-	{"esc", "close without doing anything"},
-}
+// Keys of the dialogs are not in the table: they act there only.
+var (
+	nextKey   = on("next field or button", "tab")
+	beforeKey = on("the field or button before", "shift+tab")
+	takeKey   = on("take the button with the focus; a new line in a longer field", "enter")
+	sendKey   = on("send the form", "ctrl+s")
+	editorKey = on("open the field in $EDITOR", "ctrl+e")
+	swapKey   = on("edit a call's arguments as one JSON text, and back", "ctrl+t")
+	closeKey  = on("close without doing anything", "esc", "ctrl+c")
+
+	dialogKeys = []key.Binding{nextKey, beforeKey, takeKey, sendKey, editorKey, swapKey, closeKey}
+)
 
 // KeysMarkdown is docs/keys.md.
 func KeysMarkdown() string {
@@ -202,12 +191,12 @@ func KeysMarkdown() string {
 			if k.danger {
 				mark = " ▲"
 			}
-			fmt.Fprintf(&b, "| %s | %s%s |\n", codeKeys(k.keys), k.help, mark)
+			fmt.Fprintf(&b, "| %s | %s%s |\n", codeKeys(k.Keys()), k.Help().Desc, mark)
 		}
 	}
 	b.WriteString("\n## In dialogs\n\n| key | what it does |\n|---|---|\n")
 	for _, k := range dialogKeys {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(k[0], ", ", "` `"), k[1])
+		fmt.Fprintf(&b, "| %s | %s |\n", codeKeys(k.Keys()), k.Help().Desc)
 	}
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -21,11 +22,11 @@ func TestNoDoubleKeys(t *testing.T) {
 				if b.scope != s {
 					continue
 				}
-				for _, k := range b.keys {
+				for _, k := range b.Keys() {
 					if other := seen[k]; other != "" {
-						t.Errorf("key %q is both %q and %q", k, other, b.help)
+						t.Errorf("key %q is both %q and %q", k, other, b.Help().Desc)
 					}
-					seen[k] = b.help
+					seen[k] = b.Help().Desc
 				}
 			}
 		}
@@ -36,13 +37,13 @@ func TestKeyTable(t *testing.T) {
 	// tmux and terminals take these, or they are the same bytes as others.
 	barred := []string{"ctrl+h", "ctrl+j", "ctrl+k", "ctrl+l", "ctrl+b", "alt+enter", "ctrl+i", "ctrl+m", "ctrl+["}
 	for _, b := range keyTable() {
-		if b.help == "" || len(b.keys) == 0 {
+		if b.Help().Desc == "" || len(b.Keys()) == 0 {
 			t.Errorf("%v has no help or no key", b)
 		}
 		if b.do == nil && b.scope != inList && b.scope != inView {
-			t.Errorf("%s does nothing", b.show())
+			t.Errorf("%s does nothing", b.Help().Key)
 		}
-		for _, k := range b.keys {
+		for _, k := range b.Keys() {
 			for _, no := range barred {
 				if k == no {
 					t.Errorf("%s is barred", k)
@@ -85,7 +86,9 @@ func TestVerbs(t *testing.T) {
 		{"inject needs text", running + "i<ctrl+s><esc>", ""},
 		{"inject, left", running + "itext<esc>", ""},
 		{"reject", atReply + "xNo.<enter>Keep them.<ctrl+s>", `reject flask-4045#2 "No.\nKeep them."`},
-		{"edit unchanged keeps the tab", atReply + "e<ctrl+s>", `edit flask-4045#2 0 execute_bash {"command": "rm -rf tests && \\\n\tpython -m pytest -q"}`},
+		{"edit unchanged is not sent", atReply + "e<ctrl+s><esc>", ""},
+		{"edit unchanged as JSON is not sent", atReply + "e<ctrl+t><ctrl+s><esc>", ""},
+		{"edit keeps the tab", atReply + "e x<ctrl+s>", `edit flask-4045#2 0 execute_bash {"command": "rm -rf tests && \\\n\tpython -m pytest -q x"}`},
 		{"edit", atReply + "e<ctrl+u><up><end><ctrl+u>ls \\\"<down><ctrl+s>", `edit flask-4045#2 0 execute_bash {"command": "ls \\\"\n"}`},
 		{"edit as JSON", atReply + "e<ctrl+t><ctrl+u>{\"command\":\"ls\"}<ctrl+s>", `edit flask-4045#2 0 execute_bash {"command":"ls"}`},
 		{"edit as bad JSON is not sent", atReply + "e<ctrl+t><ctrl+u>{\"command<ctrl+s><esc>", ""},
@@ -219,7 +222,42 @@ func TestExport(t *testing.T) {
 		t.Error("esc exported")
 	}
 	b.keys("E<enter>")
-	if got, _ := b.w.toasts.shown(b.w.now); got.text != "812 transitions of 11 trajectories → /tmp/r-0412.jsonl" {
+	b.w.now = b.w.now.Add(time.Hour) // where the file is stays until a key
+	if got, _ := b.w.toasts.shown(b.w.now); got.text != "exported to /tmp/r-0412.jsonl: 812 transitions of 11 trajectories" {
 		t.Errorf("export says %q", got.text)
+	}
+}
+
+// A rejected call does not wait any more: it can neither be edited nor
+// rejected again.
+func TestRejectedCall(t *testing.T) {
+	f := fakeWhole()
+	k := sessions.Key{Instance: "flask-4045", ID: 2}
+	last := &f.turns[k][len(f.turns[k])-1]
+	last.Complete = false
+	for _, c := range last.Calls {
+		last.Observations = append(last.Observations, sessions.Observation{CallID: c.ID, Tool: c.Name, Status: "rejected", Text: "No.", Source: sessions.FromOperator})
+	}
+	b := open(t, f, 120, 40, nil)
+	b.keys("jje")
+	if got, _ := b.w.toasts.shown(b.w.now); got.text != "e: its call is rejected already: c goes on" {
+		t.Errorf("e says %q", got.text)
+	}
+	b.keys("x")
+	if got, _ := b.w.toasts.shown(b.w.now); got.text != "x: its call is rejected already: c goes on" {
+		t.Errorf("x says %q", got.text)
+	}
+	if view := b.w.View(); !strings.Contains(view, "The call above does not run") || !strings.Contains(view, "i inject") {
+		t.Error("the transcript says that the call has not run")
+	}
+}
+
+// Keys that do not act here are not offered in the transcript of a run that is
+// only watched.
+func TestWatchedTranscript(t *testing.T) {
+	b := open(t, fakeWhole(), 120, 40, func(o *Options) { o.Commands = nil })
+	b.keys("jj")
+	if view := b.w.View(); !strings.Contains(view, "The call above has not run.") || strings.Contains(view, "e edit") {
+		t.Error("a watched run offers to edit the call")
 	}
 }

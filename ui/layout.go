@@ -60,7 +60,7 @@ func arrangeWide(w, h, headRows int, zoom bool, focus pane) arrangement {
 		a.only(body, focus)
 		return a
 	}
-	lw := min(max(w*42/100, 58), 78)
+	lw := min(max(w*42/100, 64), 80)
 	a.list = box{0, body.y, lw, body.h}
 	a.view = box{lw, body.y, w - lw, body.h}
 	return a
@@ -68,8 +68,8 @@ func arrangeWide(w, h, headRows int, zoom bool, focus pane) arrangement {
 
 // arrangeStacked keeps the list short: the transcript is what is read.
 func arrangeStacked(w, h int, zoom bool, focus pane) arrangement {
-	a := arrangement{mode: stacked, head: box{0, 0, w, 2}, bottom: box{0, h - 1, w, 1}}
-	body := box{0, 2, w, h - 3}
+	a := arrangement{mode: stacked, head: box{0, 0, w, 3}, bottom: box{0, h - 1, w, 1}}
+	body := box{0, 3, w, h - 4}
 	if zoom {
 		a.only(body, focus)
 		return a

@@ -65,19 +65,19 @@ func TestArrange(t *testing.T) {
 		focus      pane
 		want       string
 	}{
-		{"wide", 120, 40, 5, false, listFocus, "5*H120 34*L58V62 1*B120"},
+		{"wide", 120, 40, 5, false, listFocus, "5*H120 34*L64V56 1*B120"},
 		{"wide, list zoomed", 120, 40, 5, true, listFocus, "5*H120 34*L120 1*B120"},
 		{"wide, view zoomed", 120, 40, 5, true, viewFocus, "5*H120 34*V120 1*B120"},
-		{"huge", 200, 60, 4, false, viewFocus, "4*H200 55*L78V122 1*B200"},
-		{"stacked", 80, 24, 5, false, listFocus, "2*H80 9*L80 12*V80 1*B80"},
-		{"stacked, tall", 100, 60, 5, false, listFocus, "2*H100 16*L100 41*V100 1*B100"},
-		{"wide but low", 200, 24, 5, false, listFocus, "2*H200 9*L200 12*V200 1*B200"},
-		{"stacked, zoomed", 80, 24, 5, true, viewFocus, "2*H80 21*V80 1*B80"},
+		{"huge", 200, 60, 4, false, viewFocus, "4*H200 55*L80V120 1*B200"},
+		{"stacked", 80, 24, 5, false, listFocus, "3*H80 9*L80 11*V80 1*B80"},
+		{"stacked, tall", 100, 60, 5, false, listFocus, "3*H100 16*L100 40*V100 1*B100"},
+		{"wide but low", 200, 24, 5, false, listFocus, "3*H200 9*L200 11*V200 1*B200"},
+		{"stacked, zoomed", 80, 24, 5, true, viewFocus, "3*H80 20*V80 1*B80"},
 		{"single list", 60, 20, 5, false, listFocus, "2*H60 17*L60 1*B60"},
 		{"single view", 79, 24, 5, false, viewFocus, "2*H79 21*V79 1*B79"},
 		{"tiny", 39, 24, 5, false, listFocus, "23*.39 1*B39"},
 		{"low", 120, 9, 5, false, listFocus, "8*.120 1*B120"},
-		{"many gpus keep two thirds for the panes", 120, 30, 30, false, listFocus, "10*H120 19*L58V62 1*B120"},
+		{"many gpus keep two thirds for the panes", 120, 30, 30, false, listFocus, "10*H120 19*L64V56 1*B120"},
 	} {
 		if got := drawBoxes(arrange(c.w, c.h, c.head, c.zoom, c.focus), c.w, c.h); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)

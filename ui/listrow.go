@@ -8,25 +8,40 @@ import (
 	"rollbench/sessions"
 )
 
-// columns of the list at some width. last takes what is left; where not even
-// the others fit, the tokens go.
-type columns struct{ w, last, tokens int }
+// columns of the list at some width. last takes what is left; where there is
+// little room the tokens lose their budget, then time goes, then the tokens.
+type columns struct{ w, last, tokens, time int }
 
-// fixed is the width of everything but the last-tool column: marker 1, id 4,
-// state 13, turn 5, tokens 7, gap 2, reward 7, marks 4.
-const fixed = 1 + 4 + 13 + 5 + 7 + 2 + 7 + 4
+// fixed is the width of everything but tokens, time and the last tool: marker
+// 1, id 4, state 13, turn 5, gap 2, reward 7, marks 4.
+const fixed = 1 + 4 + 13 + 5 + 2 + 7 + 4
+
+// Widths of tokens and time, and the room the last tool keeps before the
+// budget (the longest finish reason is one longer) or another column goes.
+const (
+	tokensCol = 7
+	budgetCol = 12
+	timeCol   = 5
+	lastCol   = 22
+	lastMin   = 6
+)
 
 func columnsFor(w int) columns {
-	if w < fixed {
-		return columns{w: w}
+	switch {
+	case w >= fixed+budgetCol+timeCol+lastCol:
+		return columns{w, w - fixed - budgetCol - timeCol, budgetCol, timeCol}
+	case w >= fixed+tokensCol+timeCol+lastMin:
+		return columns{w, w - fixed - tokensCol - timeCol, tokensCol, timeCol}
+	case w >= fixed+tokensCol+lastMin:
+		return columns{w, w - fixed - tokensCol, tokensCol, 0}
 	}
-	return columns{w: w, last: w - fixed, tokens: 7}
+	return columns{w: w, last: max(w-fixed, 0)}
 }
 
 // names has the same widths as memberRow.
 func (c columns) names() line {
 	return line{{dim, " " + padLeft("#", 3) + " " + pad("state", 13) + padLeft("turn", 5) + padLeft("tokens", c.tokens) +
-		"  " + pad("last / finish", c.last) + padLeft("reward", 7)}}
+		padLeft("time", c.time) + "  " + pad("last/finish", c.last) + padLeft("reward", 7)}}
 }
 
 func (p *listPane) row(r listRow, c columns, now time.Time) line {
@@ -53,8 +68,13 @@ func memberRow(t sessions.Trajectory, c columns, now time.Time) line {
 	tokens := "–"
 	if t.Turn > 0 {
 		tokens = short(float64(t.Tokens))
+		if c.tokens == budgetCol && t.Budget > 0 {
+			tokens += "/" + short(float64(t.Budget))
+		}
 	}
-	l.add(plain, padLeft(turn, 5)+padLeft(tokens, c.tokens)+"  ")
+	l.add(plain, padLeft(turn, 5)+padLeft(tokens, c.tokens))
+	l.add(dim, padLeft(inState(t, now), c.time))
+	l.add(plain, "  ")
 	last, extra, r := lastOf(t, now)
 	if width(last)+width(extra)+1 <= c.last {
 		last += " " + extra
@@ -82,15 +102,27 @@ func lastOf(t sessions.Trajectory, now time.Time) (last, extra string, r role) {
 	case t.State.Ended():
 		return "", "", plain
 	case t.State == sessions.Held && t.HeldAt != "":
-		return string(t.HeldAt), age(now.Sub(t.Since)), warn
+		return string(t.HeldAt), "", warn
 	case t.State == sessions.Running && !t.ToolSince.IsZero():
 		return toolLabel(t.Tool), age(now.Sub(t.ToolSince)), plain
 	case t.State == sessions.Running && t.Tool != "":
-		return "model", "after " + toolLabel(t.Tool), dim
+		return toolLabel(t.Tool), "→ model", dim
 	case t.State == sessions.Running:
 		return "model", "", dim
 	}
-	return "for " + age(now.Sub(t.Since)), "", dim
+	return "", "", dim
+}
+
+// inState is how long a trajectory has been in its state, of an ended one how
+// long it took in all.
+func inState(t sessions.Trajectory, now time.Time) string {
+	switch {
+	case !t.State.Ended() && !t.Since.IsZero():
+		return age(now.Sub(t.Since))
+	case t.State.Ended() && !t.Started.IsZero() && !t.Ended.IsZero():
+		return age(t.Ended.Sub(t.Started))
+	}
+	return "–"
 }
 
 // groupRow is a group's heading: how its members stand at a glance.

@@ -88,7 +88,7 @@ func (w *Workbench) loadPage() tea.Cmd {
 		return nil
 	}
 	w.pageLoading, w.pageStale = true, false
-	from := w.eventsSeq
+	from, seen := w.eventsSeq, w.seq
 	r := w.opt.Reader
 	return w.job(func(ctx context.Context) tea.Msg {
 		m := pageMsg{key: want, seq: from}
@@ -99,6 +99,7 @@ func (w *Workbench) loadPage() tea.Cmd {
 			m.page, m.err = readVerifier(ctx, r, t)
 		case eventsTab:
 			m.events, m.seq, m.err = readEvents(ctx, r, t.Key, from)
+			m.seq = max(m.seq, seen) // what comes while it is read is read next
 		}
 		return m
 	})
@@ -119,7 +120,7 @@ func (w *Workbench) applyPage(m pageMsg) {
 	}
 	if m.key.tab == eventsTab {
 		w.events = append(w.events, m.events...)
-		w.eventsSeq = max(m.seq, w.seq)
+		w.eventsSeq = m.seq
 		if over := len(w.events) - keptEvents; over > 0 {
 			w.events = w.events[over:]
 		}

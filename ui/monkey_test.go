@@ -14,7 +14,7 @@ import (
 func TestMonkey(t *testing.T) {
 	var keys []string
 	for _, b := range keyTable() {
-		keys = append(keys, b.keys...)
+		keys = append(keys, b.Keys()...)
 	}
 	for k := range keyTypes {
 		keys = append(keys, k)

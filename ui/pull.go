@@ -24,6 +24,7 @@ const (
 // dataMsg is what is new in the session.
 type dataMsg struct {
 	trajs  []sessions.Trajectory
+	at     int64 // they stand as of this event
 	events []sessions.Event
 	seq    int64
 	status *engine.Status
@@ -49,7 +50,7 @@ func (w *Workbench) pull() tea.Cmd {
 	seq, primed := w.seq, w.primed
 	return w.job(func(ctx context.Context) tea.Msg {
 		trajs, at, err := w.opt.Reader.Trajectories(ctx)
-		m := dataMsg{trajs: trajs, seq: at, err: err}
+		m := dataMsg{trajs: trajs, at: at, seq: at, err: err}
 		if err == nil && primed && at > seq {
 			m.events, m.err = w.opt.Reader.Since(ctx, seq, pullEvents)
 			if n := len(m.events); n > 0 {

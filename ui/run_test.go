@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/lipgloss"
+
 	"rollbench/sessions"
 )
 
@@ -196,17 +198,45 @@ func TestThemes(t *testing.T) {
 		{"", "", false, "default"}, {"", "15;0", false, "default"}, {"", "0;15", false, "light"}, {"", "0;default;7", false, "light"},
 		{"default", "0;15", false, "default"}, {"light", "", false, "light"}, {"light", "", true, "mono"}, {"", "x", false, "default"},
 	} {
-		if th, err := pickTheme(c.name, c.noColor, c.fgbg); err != nil || th != themes[c.want] {
+		if th, err := pickTheme(c.name, c.noColor, c.fgbg, testRenderer()); err != nil || th != testTheme(c.want) {
 			t.Errorf("%+v: not %s (%v)", c, c.want, err)
 		}
 	}
-	for name, th := range themes {
-		for r, sgr := range th {
-			for _, p := range strings.Split(sgr, ";") {
+	for name := range themes {
+		for r, ink := range testTheme(name) {
+			for _, p := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(ink.before, "\x1b["), "m"), ";") {
 				if p == "39" || p == "49" || p == "30" || p == "37" {
 					t.Errorf("theme %s sets a default or black or white foreground for role %d", name, r)
 				}
 			}
+		}
+	}
+}
+
+func testRenderer() *lipgloss.Renderer { return newRenderer(io.Discard, "xterm-256color", "") }
+
+func testTheme(name string) theme { return newTheme(themes[name](testRenderer().NewStyle())) }
+
+// What a role writes, by the terminal's own word on its colours: orange exists
+// in 256 colours only, and without colour weight and reverse stay.
+func TestColourProfile(t *testing.T) {
+	for _, c := range []struct {
+		theme, term, colorTerm string
+		role                   role
+		want                   string
+	}{
+		{"light", "xterm-256color", "", warn, "\x1b[38;5;130m"},
+		{"light", "xterm", "truecolor", warn, "\x1b[38;5;130m"},
+		{"light", "linux", "", warn, "\x1b[31m"},
+		{"default", "linux", "", fail, "\x1b[1;31m"},
+		{"default", "", "", live, "\x1b[36m"},
+		{"mono", "dumb", "", warn, "\x1b[1m"},
+		{"mono", "xterm-256color", "", chosen, "\x1b[7m"},
+		{"default", "xterm", "", plain, ""},
+	} {
+		th := newTheme(themes[c.theme](newRenderer(io.Discard, c.term, c.colorTerm).NewStyle()))
+		if got := th[c.role].before; got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

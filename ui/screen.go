@@ -66,8 +66,7 @@ func (w *Workbench) drawList(a arrangement) []string {
 // listTitle becomes the input while a filter is typed.
 func (w *Workbench) listTitle() line {
 	if w.filtering {
-		text := clean(w.filter.text())
-		return line{{strong, "/"}, {plain, text}, {chosen, " "}}
+		return w.filterLine()
 	}
 	l := line{{strong, "trajectories"}, {dim, fmt.Sprintf(" %d", len(w.list.trajs))}}
 	if w.arrange().mode == single {
@@ -112,7 +111,8 @@ func (w *Workbench) drawView(a arrangement) []string {
 	return w.dress(a, a.view, has, caption{title: w.viewTitle(), foot: w.tabLine(), footNote: note}, rows)
 }
 
-// viewTitle is the chosen trajectory and how much of its budgets it has used.
+// viewTitle is the chosen trajectory, its result and how much of its budgets it
+// has used.
 func (w *Workbench) viewTitle() line {
 	t, one := w.list.chosen()
 	if _, some := w.list.chosenGroup(); !some {
@@ -124,6 +124,14 @@ func (w *Workbench) viewTitle() line {
 	l := line{{strong, cleanLine(t.Key.String())}}
 	if w.arrange().mode == single {
 		return l // the tabs need the room
+	}
+	if t.State.Ended() { // beside the patch and the verifier's output, too
+		look := looks(t)
+		l.add(look.role, " "+look.glyph)
+		l.add(plain, " reward "+reward(t.Reward))
+		if w.arrange().mode == stacked {
+			return l // what it used stands in the list
+		}
 	}
 	if t.Attempt > 1 {
 		l.add(warn, fmt.Sprintf(" attempt %d", t.Attempt))

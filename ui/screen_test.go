@@ -4,13 +4,16 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"rollbench/engine"
+	"rollbench/sessions"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden screens and docs/keys.md")
@@ -235,14 +238,21 @@ func TestOtherHeads(t *testing.T) {
 	long.run.ID, long.run.Title = "20261129-184541-swe-smith-python-train", "swe-smith-python-train-with-a-long-name"
 	long.run.Model = "/data/models/Qwen/Qwen3-Coder-480B-A35B-Instruct-FP8"
 	long.status.Run = engine.Queue{Waiting: 1412, Busy: 256, Limit: 256}
+	finished := fakeWhole()
+	finished.trajs = slices.DeleteFunc(finished.trajs, func(t sessions.Trajectory) bool { return !t.State.Ended() })
 	silent := fakeWhole()
 	silent.status = nil
+	gone := fakeWhole()
+	gone.status.At = fakeNow().Add(-time.Minute)
 	for _, v := range []struct {
 		name   string
 		f      *fakeRun
 		change func(*Options)
 	}{
 		{"head-bare", bare, nil}, {"head-12gpus", many, nil}, {"head-simulated", sim, nil}, {"head-paused", paused, nil}, {"head-long", long, nil},
+		{"head-finished", finished, func(o *Options) { o.Export = fakeExport }},
+		{"head-watched", paused, func(o *Options) { o.Commands = nil }},
+		{"head-gone", gone, func(o *Options) { o.Commands = nil }},
 		{"head-readonly", silent, func(o *Options) { o.Commands = nil }},
 	} {
 		for _, wh := range [][2]int{{80, 24}, {120, 40}} {

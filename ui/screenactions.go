@@ -45,7 +45,7 @@ func doFollow(w *Workbench) tea.Cmd {
 func doFilter(w *Workbench) tea.Cmd {
 	w.focus = listFocus
 	w.filtering = true
-	w.filter = newEditor(w.list.filter, true)
+	w.filter = newFilter(w.list.filter)
 	return nil
 }
 

@@ -11,8 +11,8 @@ import (
 
 // viewTail is the last section of a transcript: what the trajectory is doing
 // now, or how it ended. feedback is what a person injected and no model call
-// has carried yet.
-func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, now time.Time) *section {
+// has carried yet; ahead, what a held one waits for.
+func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, ahead string, now time.Time) *section {
 	s := &section{}
 	switch {
 	case t.State.Ended():
@@ -20,7 +20,7 @@ func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, n
 	case t.State == sessions.Held:
 		s.title(line{{warn, "◆ held"}, {plain, " at " + string(t.HeldAt)}}, "for "+age(now.Sub(t.Since)))
 		s.add(block{id: "why", label: "why", labelRole: dim, body: warn, text: heldWhy(t)})
-		s.note(heldHelp(t.HeldAt))
+		s.note(ahead)
 	case stream != nil:
 		s.stream(*stream, now)
 	default:
@@ -74,7 +74,7 @@ func (s *section) ended(t sessions.Trajectory) {
 		l.add(warn, " · ⊘ masked")
 	}
 	if t.Intervened {
-		l.add(person, " · ✎ intervened")
+		l.add(person, " · ✎ by a person")
 	}
 	right := ""
 	if !t.Started.IsZero() && !t.Ended.IsZero() {
@@ -98,19 +98,26 @@ func (s *section) causes(list []string) {
 	}
 }
 
-// heldHelp says what is ahead at a gate and the keys that matter there.
-func heldHelp(g sessions.Gate) string {
-	switch g {
-	case sessions.AfterReply:
-		return "The call above has not run.\nc continue  e edit  x reject  s into  n over"
-	case sessions.BeforeModel:
-		return "The next model call has not been made.\nc continue  i inject  s into"
-	case sessions.AfterTool:
-		return "The tools have run; the policy has not seen it yet.\nc continue  i inject  s into"
-	case sessions.BeforeEval:
-		return "The run stage is over; the verifier has not run.\nc continue"
+// heldHelp says what is ahead at a gate; where the run is driven from here, also
+// the keys that matter there. answered: the calls of the reply have answers.
+func heldHelp(g sessions.Gate, answered, driven bool) string {
+	what, keys := "", ""
+	switch {
+	case g == sessions.AfterReply && answered:
+		what, keys = "The call above does not run: the policy reads the reason instead.", "c continue  i inject  s into"
+	case g == sessions.AfterReply:
+		what, keys = "The call above has not run.", "c continue  e edit  x reject  i inject"
+	case g == sessions.BeforeModel:
+		what, keys = "The next model call has not been made.", "c continue  i inject  s into"
+	case g == sessions.AfterTool:
+		what, keys = "The tools have run; the policy has not seen it yet.", "c continue  i inject  s into"
+	case g == sessions.BeforeEval:
+		what, keys = "The run stage is over; the verifier has not run.", "c continue"
 	}
-	return ""
+	if !driven || what == "" {
+		return what
+	}
+	return what + "\n" + keys
 }
 
 func stateHelp(t sessions.Trajectory) string {
@@ -122,7 +129,10 @@ func stateHelp(t sessions.Trajectory) string {
 	case sessions.Ready:
 		return "Prepared; waits for a run slot."
 	case sessions.Running:
-		return "Between calls."
+		if !t.ToolSince.IsZero() {
+			return toolLabel(t.Tool) + " is running."
+		}
+		return "The policy is replying."
 	case sessions.Ran:
 		return "Its patch is taken; waits for the verifier."
 	case sessions.Evaluating:
@@ -133,22 +143,19 @@ func stateHelp(t sessions.Trajectory) string {
 
 // viewGroup is what is shown while a group is chosen: its members side by side.
 func viewGroup(instance string, members []sessions.Trajectory) *section {
-	s := &section{}
+	s := &section{labels: 6}
 	c := count(members)
 	s.add(block{id: "group", kind: heading, title: line{{strong, cleanLine(instance)}, {plain, fmt.Sprintf(" · group of %d", len(members))}},
 		right: line{{dim, fmt.Sprintf("%d ended", c.ended)}}})
+	s.add(block{id: "names", label: "   #", labelRole: dim, body: dim, text: pad("state", 12) + " reward turn tokens finish"})
 	for _, t := range members {
 		look := looks(t)
-		parts := []string{pad(look.glyph+" "+look.word, 12), padLeft(reward(t.Reward), 6), fmt.Sprintf("%3d turns", t.Turn), padLeft(short(float64(t.Tokens)), 6) + " tokens"}
-		special := ""
-		if t.Mask() != "" {
-			special = "⊘"
+		text := pad(look.glyph+" "+look.word, 12) + padLeft(reward(t.Reward), 7) + padLeft(fmt.Sprint(t.Turn), 5) +
+			padLeft(short(float64(t.Tokens)), 7) + " " + cleanLine(t.Finish) + " "
+		for _, m := range marks(t) {
+			text += m.text
 		}
-		if t.Intervened {
-			special += "✎"
-		}
-		parts = append(parts, pad(special, 2), cleanLine(t.Finish))
-		s.add(block{id: fmt.Sprint(t.ID), label: fmt.Sprintf("%6d", t.ID), labelRole: strong, body: look.role, text: strings.Join(parts, "  ")})
+		s.add(block{id: fmt.Sprint(t.ID), label: fmt.Sprintf("%4d", t.ID), labelRole: strong, body: look.role, text: strings.TrimRight(text, " ")})
 	}
 	if mean, n := meanReward(members); n > 0 {
 		s.add(block{id: "mean", label: "mean", labelRole: dim, text: fmt.Sprintf("reward %s over %d with a reward", reward(&mean), n)})

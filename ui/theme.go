@@ -2,7 +2,11 @@ package ui
 
 import (
 	"fmt"
+	"io"
 	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
 )
 
 // role is what a piece of text means; the theme says how a meaning looks.
@@ -29,44 +33,96 @@ const (
 	roles
 )
 
-// theme holds the SGR parameters of each role. The first sixteen colours
-// follow the person's own palette, so they are readable on any background.
-type theme [roles]string
+// styles are how the roles look.
+type styles [roles]lipgloss.Style
 
-var themes = map[string]theme{
-	"default": {
-		dim: "2", strong: "1", good: "34", live: "36", warn: "33", fail: "1;31", person: "35",
-		thought: "2;3", call: "36", added: "32", removed: "31", hunk: "36", chosen: "7", focused: "36",
-	},
-	// light replaces yellow and cyan, which white backgrounds swallow.
-	"light": {
-		dim: "2", strong: "1", good: "34", live: "34", warn: "38;5;130", fail: "1;31", person: "35",
-		thought: "2;3", call: "34", added: "32", removed: "31", hunk: "34", chosen: "7", focused: "34",
-	},
-	// mono keeps weight and reverse only: glyphs and words carry the meaning.
-	"mono": {
-		dim: "2", strong: "1", warn: "1", fail: "1", person: "1", thought: "2", removed: "2",
-		hunk: "1", chosen: "7", focused: "1",
-	},
+// themes by name, built on a renderer's empty style. The first sixteen colours
+// follow the person's own palette, so they are readable on any background.
+var themes = map[string]func(lipgloss.Style) styles{
+	"default": defaultStyles,
+	"light":   lightStyles,
+	"mono":    monoStyles,
+}
+
+func defaultStyles(s lipgloss.Style) styles {
+	const red, green, yellow, blue, magenta, cyan = lipgloss.Color("1"), lipgloss.Color("2"), lipgloss.Color("3"), lipgloss.Color("4"), lipgloss.Color("5"), lipgloss.Color("6")
+	return styles{
+		plain: s, dim: s.Faint(true), strong: s.Bold(true),
+		good: s.Foreground(blue), live: s.Foreground(cyan), warn: s.Foreground(yellow), fail: s.Foreground(red).Bold(true),
+		person: s.Foreground(magenta), thought: s.Faint(true).Italic(true), call: s.Foreground(cyan),
+		added: s.Foreground(green), removed: s.Foreground(red), hunk: s.Foreground(cyan),
+		chosen: s.Reverse(true), focused: s.Foreground(cyan),
+	}
+}
+
+// lightStyles replace yellow and cyan, which white backgrounds swallow. Where
+// there are sixteen colours only, red stands in for orange.
+func lightStyles(s lipgloss.Style) styles {
+	t := defaultStyles(s)
+	blue := s.Foreground(lipgloss.Color("4"))
+	t.set(blue, live, call, hunk, focused)
+	t.set(s.Foreground(lipgloss.CompleteColor{ANSI: "1", ANSI256: "130", TrueColor: "130"}), warn)
+	return t
+}
+
+// monoStyles keep weight and reverse only: glyphs and words carry the meaning.
+func monoStyles(s lipgloss.Style) styles {
+	t := styles{plain: s, chosen: s.Reverse(true)}
+	t.set(s, good, live, call, added)
+	t.set(s.Faint(true), dim, thought, removed)
+	t.set(s.Bold(true), strong, warn, fail, person, hunk, focused)
+	return t
+}
+
+func (t *styles) set(s lipgloss.Style, rs ...role) {
+	for _, r := range rs {
+		t[r] = s
+	}
+}
+
+// theme is what the styles write before and after a text, asked of them once:
+// a screen has thousands of pieces.
+type theme [roles]struct{ before, after string }
+
+func newTheme(t styles) theme {
+	var th theme
+	for r, s := range t {
+		th[r].before, th[r].after, _ = strings.Cut(s.Render("x"), "x")
+	}
+	return th
 }
 
 // pickTheme by name. "" is the light one where the terminal says (in COLORFGBG)
 // that its background is, else the default. Without colour it is always mono.
-func pickTheme(name string, noColor bool, colorFgBg string) (theme, error) {
+func pickTheme(name string, noColor bool, colorFgBg string, r *lipgloss.Renderer) (theme, error) {
 	if name == "" {
 		name = "default"
 		if bg := colorFgBg[strings.LastIndexByte(colorFgBg, ';')+1:]; bg == "7" || bg == "15" {
 			name = "light"
 		}
 	}
-	t, ok := themes[name]
+	build, ok := themes[name]
 	if !ok {
 		return theme{}, fmt.Errorf("no theme %q: use default, light or mono", name)
 	}
 	if noColor {
-		t = themes["mono"]
+		build = monoStyles
 	}
-	return t, nil
+	return newTheme(build(r.NewStyle())), nil
+}
+
+// newRenderer for an output. The profile comes from the environment alone: a
+// terminal that is asked may answer late, into what a person types. It never
+// is the one without any style, so that NO_COLOR keeps weight and reverse.
+func newRenderer(out io.Writer, term, colorTerm string) *lipgloss.Renderer {
+	profile := termenv.ANSI
+	if colorTerm != "" || strings.Contains(term, "256color") || strings.Contains(term, "direct") {
+		profile = termenv.ANSI256
+	}
+	r := lipgloss.NewRenderer(out, termenv.WithProfile(profile))
+	r.SetColorProfile(profile)
+	r.SetHasDarkBackground(true) // no style depends on it; unset, it would be asked for
+	return r
 }
 
 // seg is a piece of a line in one role. Its text is clean and has no newline.
@@ -131,15 +187,9 @@ func (t *theme) paint(b *strings.Builder, r role, text string) {
 	if text == "" {
 		return
 	}
-	if t[r] == "" {
-		b.WriteString(text)
-		return
-	}
-	b.WriteString("\x1b[")
-	b.WriteString(t[r])
-	b.WriteByte('m')
+	b.WriteString(t[r].before)
 	b.WriteString(text)
-	b.WriteString("\x1b[0m")
+	b.WriteString(t[r].after)
 }
 
 // text paints one piece.

@@ -86,14 +86,31 @@ func (ts *toasts) page() *page {
 	return onePage(s)
 }
 
-// draw the message over the row above the bottom line.
+// toastRows bounds a message on the screen; all of it is in the messages pane.
+const toastRows = 4
+
+// draw the message over the rows above the bottom line.
 func (t toast) draw(th *theme, rows []string, w int) {
 	glyph, r := t.look()
-	l := line{{r, " " + glyph + " "}, {strong, t.text + " "}}
-	l = clip(l, w-4)
-	y := len(rows) - 2
-	if y < 0 {
+	wrapped := wrap(t.text, max(w-8, 1))
+	if len(rows) < 2 {
 		return
 	}
-	overlay(rows, []string{th.fit(l, l.width())}, max(w-l.width()-2, 0), y, w)
+	wrapped = wrapped[:min(len(wrapped), toastRows, len(rows)-1)]
+	wide := 0
+	for _, p := range wrapped {
+		wide = max(wide, width(t.text[p.from:p.to]))
+	}
+	over := make([]string, len(wrapped))
+	for i, p := range wrapped {
+		l := line{{r, " " + glyph + " "}, {strong, t.text[p.from:p.to]}}
+		if i > 0 {
+			l[0] = seg{plain, "   "}
+		}
+		if i == toastRows-1 && p.to < len(t.text) {
+			l[1].text = cutForced(l[1].text, width(l[1].text))
+		}
+		over[i] = th.fit(l, min(wide+4, w))
+	}
+	overlay(rows, over, max(w-wide-6, 0), len(rows)-1-len(over), w)
 }

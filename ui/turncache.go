@@ -22,8 +22,10 @@ type turnCache struct {
 	stale   map[int]bool // shown until their new form arrives
 	wanted  map[int]bool
 	bytes   int
-	tail    *section // what is going on, or how it ended; nil: nothing to say
-	waits   []sessions.Call
+	tail    *section        // what is going on, or how it ended; nil: nothing to say
+	waits   []sessions.Call // calls of the last reply, none of them answered
+	// answered: the last reply had calls, and all have an answer.
+	answered bool
 }
 
 // point the cache at a trajectory. It reports whether everything was dropped.
@@ -99,8 +101,8 @@ func (c *turnCache) put(turns []sessions.Turn, views map[int]*section, from, to 
 	for _, t := range turns {
 		c.last = max(c.last, t.Index)
 		if t.Index == c.last && !t.Superseded {
-			c.waits = nil
-			if !t.Complete {
+			c.waits, c.answered = nil, len(t.Calls) > 0 && len(t.Observations) >= len(t.Calls)
+			if !t.Complete && !c.answered {
 				c.waits = t.Calls
 			}
 		}

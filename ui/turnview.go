@@ -44,10 +44,10 @@ func turnTitle(t sessions.Turn) line {
 		l.add(dim, fmt.Sprintf(" · reply %d superseded", t.Version))
 	}
 	if t.Source == sessions.FromOperator {
-		l.add(person, " · ✎ made by a person")
+		l.add(person, " · ✎ by a person")
 	}
 	if t.NewSample {
-		l.add(warn, fmt.Sprintf(" · ≠ prefix broken at token %d, new sample", t.BreakAt))
+		l.add(warn, fmt.Sprintf(" · ≠ prefix broke at %d", t.BreakAt))
 	}
 	if t.Finish == "length" {
 		l.add(warn, " · cut off at its token limit")

@@ -67,8 +67,11 @@ func canReject(w *Workbench) string {
 	if why := canHeld(w); why != "" {
 		return why
 	}
-	if t, _ := w.list.chosen(); t.HeldAt != sessions.AfterReply {
+	switch t, _ := w.list.chosen(); {
+	case t.HeldAt != sessions.AfterReply:
 		return "no call waits to run: it is held at " + string(t.HeldAt) + " (s goes to the next gate)"
+	case w.turns.answered:
+		return "its call is rejected already: c goes on"
 	}
 	return ""
 }

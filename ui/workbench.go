@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"rollbench/sessions"
@@ -39,7 +40,6 @@ type Workbench struct {
 	stop func() // ends the subscription to wake
 
 	table []binding
-	keys  keymap
 
 	w, h  int
 	now   time.Time
@@ -50,7 +50,7 @@ type Workbench struct {
 	gauges    gaugePane
 	list      listPane
 	filtering bool
-	filter    editor
+	filter    textinput.Model
 	turns     turnCache
 	scrolls   map[scrollKey]*scroller
 	toasts    toasts
@@ -58,11 +58,13 @@ type Workbench struct {
 	dialog    dialog
 	sheet     *sheet
 
-	seq        int64
+	seq        int64 // of the last event applied
+	at         int64 // of the trajectories' newest state
 	primed     bool
 	engineDone bool
-	announce   bool // say how it ended, once the last events are read
-	left       bool // leave with work running
+	announce   bool   // say how it ended, once the last events are read
+	left       bool   // leave with work running
+	file       string // of the last export
 	complained string
 
 	watching bool                      // a watch is under way
@@ -80,7 +82,10 @@ type Workbench struct {
 
 // New makes a workbench. Close ends what waits on its behalf.
 func New(ctx context.Context, opt Options) (*Workbench, error) {
-	th, err := pickTheme(opt.Theme, opt.NoColor, os.Getenv("COLORFGBG"))
+	if opt.Output == nil {
+		opt.Output = os.Stdout
+	}
+	th, err := pickTheme(opt.Theme, opt.NoColor, os.Getenv("COLORFGBG"), newRenderer(opt.Output, os.Getenv("TERM"), os.Getenv("COLORTERM")))
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +93,7 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 		opt.Clock = time.Now
 	}
 	w := &Workbench{opt: opt, th: th, jobs: newJobs(ctx), table: keyTable(), scrolls: map[scrollKey]*scroller{}, feedback: map[sessions.Key][]string{}, now: opt.Clock()}
-	w.keys = newKeymap(w.table)
-	w.gauges.run = opt.Reader.Run()
+	w.gauges.run, w.gauges.driven = opt.Reader.Run(), opt.Commands != nil
 	w.wake, w.stop = opt.Reader.Wake()
 	return w, nil
 }
@@ -139,7 +143,7 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		w.report(ok, m.said, m.err)
 		return w.pull()
 	case exportMsg:
-		w.report(ok, m.summary+" → "+m.path, m.err)
+		w.exported(m)
 	case copiedMsg:
 		if m.ok {
 			w.toasts.add(w.now, ok, m.said)
@@ -155,6 +159,17 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		return w.pull()
 	}
 	return nil
+}
+
+// exported says where the file is until a key, and then in the head: it is
+// what the run was for.
+func (w *Workbench) exported(m exportMsg) {
+	w.report(ok, "exported to "+m.path+": "+m.summary, m.err)
+	if m.err == nil {
+		w.toasts.stays = true
+		w.file = cleanLine(m.path)
+		w.settleEnd()
+	}
 }
 
 func (w *Workbench) report(l level, said string, err error) {
