@@ -60,6 +60,7 @@ type Engine struct {
 	endpoint atomic.Pointer[Endpoint]
 	gpus     atomic.Pointer[[]GPU]
 	started  time.Time
+	wall     atomic.Int64 // of Run, once it has returned, in nanoseconds
 	running  atomic.Bool
 	paused   atomic.Bool
 
@@ -199,10 +200,12 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err := e.begin(ctx); err != nil {
 		return err
 	}
+	began := time.Now()
 	e.running.Store(true)
 	monitor := e.monitor(ctx)
 	err := e.live.Run(ctx)
 	monitor()
+	e.wall.Store(int64(time.Since(began)))
 	e.running.Store(false)
 	e.closePlaces()
 	why := "finished"
@@ -237,6 +240,9 @@ func (e *Engine) begin(ctx context.Context) error {
 			MaxEval: d.MaxEval, MaxLive: d.MaxLive, MaxReady: d.MaxReady, Policy: d.Type, NumMembers: len(e.items)}),
 	}})
 }
+
+// Wall is how long Run took, 0 before it has returned.
+func (e *Engine) Wall() time.Duration { return time.Duration(e.wall.Load()) }
 
 // Stop ends the run where it is; it can be resumed.
 func (e *Engine) Stop() { e.stop(ErrStopped) }

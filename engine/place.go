@@ -167,6 +167,9 @@ func (c *chooser) choose(ctx context.Context, in *task.Instance) (sandbox.Kind, 
 // made or pulled. sandbox.kind decides alone unless it is auto.
 func (c *chooser) decide(ctx context.Context, in *task.Instance) (sandbox.Kind, error) {
 	docker, local := c.report(ctx, sandbox.Docker), c.report(ctx, sandbox.Local)
+	if ctx.Err() != nil { // an interrupted look says nothing about the machine
+		return "", context.Cause(ctx)
+	}
 	why := func(kind sandbox.Kind, r sandbox.Report) error {
 		return fmt.Errorf("task %s: no %s sandbox on this machine: %s; %s", in.ID, kind, r.Detail, r.Fix)
 	}

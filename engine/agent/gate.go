@@ -230,9 +230,10 @@ func (l *Loop) gate(ctx context.Context, at sessions.Gate) error {
 	return l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Running})
 }
 
-// pending are the calls that the tools have not answered yet.
+// pending are the calls of the last reply while they wait for their tools;
+// none once they are answered, by a tool or by a person.
 func (l *Loop) pending() []sessions.Call {
-	if l.last == nil || l.last.Complete {
+	if l.last == nil || l.last.Complete || len(l.last.Observations) >= len(l.last.Calls) {
 		return nil
 	}
 	return l.last.Calls

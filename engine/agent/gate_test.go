@@ -174,7 +174,12 @@ func TestReject(t *testing.T) {
 		if err := b.Gate.Reject("not in this folder"); err != nil {
 			t.Error(err)
 		}
-	}, b.Gate.Continue)
+	}, func() {
+		if b.Gate.Reject("again") == nil || b.Gate.Edit(0, "bash", `{"a":1}`) == nil {
+			t.Error("an answered call was rejected or edited once more")
+		}
+		b.Gate.Continue()
+	})
 	if got := strings.Join(b.tools.ran, "; "); got != "finish {}" {
 		t.Errorf("ran %s", got)
 	}

@@ -10,6 +10,7 @@ import (
 type builder struct {
 	start   time.Time
 	deliver func(string)  // nil when not streamed
+	telling any           // the part of the reply that was delivered last
 	first   time.Duration // from start to the first token, 0 before it
 
 	model     string
@@ -111,7 +112,7 @@ func (b *builder) addPiece(p piece) {
 		}
 		if c.Function.Name != "" && call.name == "" {
 			call.name = c.Function.Name
-			b.tell(call.name + " ")
+			b.tell(b.part(call) + call.name + " ")
 		}
 		b.write(&call.arguments, c.Function.Arguments)
 	}
@@ -133,8 +134,28 @@ func (b *builder) call(index int) *callBuilder {
 func (b *builder) write(to *strings.Builder, text string) {
 	if text != "" {
 		to.WriteString(text)
-		b.tell(text)
+		b.tell(b.part(to) + text)
 	}
+}
+
+// part separates the parts of a reply (thinking, text, each call) in the live
+// view: a new line when the text goes on in another part.
+func (b *builder) part(now any) string {
+	switch c, isText := now.(*strings.Builder); {
+	case b.telling == nil || b.telling == now:
+		b.telling = now
+		return ""
+	case isText && b.inCall(c): // the name of the call was its beginning
+		b.telling = now
+		return ""
+	}
+	b.telling = now
+	return "\n"
+}
+
+func (b *builder) inCall(arguments *strings.Builder) bool {
+	call, ok := b.telling.(*callBuilder)
+	return ok && arguments == &call.arguments
 }
 
 func (b *builder) tell(text string) {

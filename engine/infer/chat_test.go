@@ -78,7 +78,7 @@ func TestRecordedAnswers(t *testing.T) {
 			Logprobs: []float64{-0.5, -0.25, -1.5, -0.75, -1, -2, -3}, Raw: "plan<t>abcd", Reasoning: "plan",
 			Calls:        []ToolCall{{"chatcmpl-tool-1", "add", `{"a":1}`}, {"chatcmpl-tool-2", "sub", `{}`}},
 			FinishReason: "tool_calls", Model: "demo-8b", PromptTokens: 3, OutputTokens: 7,
-		}, `planadd {"a"sub {}:1}`},
+		}, "plan\nadd {\"a\"\nsub {}\n:1}"},
 	}
 	for _, c := range cases {
 		t.Run(c.file, func(t *testing.T) {

@@ -38,9 +38,20 @@ type Summary struct {
 	TrainTokens  int `json:"train_tokens"` // with mask 1
 }
 
+func count(n int, what string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "y"):
+		what = strings.TrimSuffix(what, "y") + "ies"
+	default:
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
 // String is the summary on one line.
 func (s Summary) String() string {
-	text := fmt.Sprintf("%d transitions of %d trajectories in %d groups, %d of %d output tokens train", s.Rows, s.Trajectories, s.Groups, s.TrainTokens, s.OutputTokens)
+	text := fmt.Sprintf("%s of %s in %s, %d of %d output tokens train", count(s.Rows, "transition"), count(s.Trajectories, "trajectory"), count(s.Groups, "group"), s.TrainTokens, s.OutputTokens)
 	var out []string
 	for _, c := range []struct {
 		n    int

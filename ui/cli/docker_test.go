@@ -3,10 +3,10 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -28,14 +28,22 @@ func testImage(t *testing.T) string {
 	return image
 }
 
-// containers of rollbench that are there, by the run they belong to.
-func containers(t *testing.T, run string) []string {
-	t.Helper()
-	out, err := exec.Command("docker", "ps", "-aq", "--filter", "label=rollbench.run="+run).Output()
+// containers that processes of this shop opened and that are still there.
+func (s *shop) containers() []string {
+	s.t.Helper()
+	out, err := exec.Command("docker", "ps", "-a", "--filter", "label=rollbench=1", "--format", `{{.ID}} {{.Label "rollbench.owner"}}`).Output()
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	return strings.Fields(string(out))
+	var ours []string
+	for line := range strings.Lines(string(out)) {
+		id, owner, _ := strings.Cut(strings.TrimSpace(line), " ")
+		pid, _, _ := strings.Cut(owner, "/")
+		if contains(s.pids, pid) {
+			ours = append(ours, id)
+		}
+	}
+	return ours
 }
 
 // A Harbor task is built from its Dockerfile and solved in containers.
@@ -50,7 +58,7 @@ func TestHarborInDocker(t *testing.T) {
 	if o.Trajectories != 4 || o.Done != 4 || o.Solved == 0 {
 		t.Errorf("outcome %+v, want 4 done and some solved", o)
 	}
-	if left := containers(t, o.Run); len(left) != 0 {
+	if left := s.containers(); len(left) != 0 {
 		t.Errorf("containers left: %v", left)
 	}
 }
@@ -108,7 +116,7 @@ func TestRowInDocker(t *testing.T) {
 	if o.Trajectories != 6 || o.Done != 6 || o.Solved == 0 {
 		t.Errorf("outcome %+v, want 6 done and some solved", o)
 	}
-	if left := containers(t, o.Run); len(left) != 0 {
+	if left := s.containers(); len(left) != 0 {
 		t.Errorf("containers left: %v", left)
 	}
 }
@@ -119,8 +127,7 @@ func TestKillAndResumeInDocker(t *testing.T) {
 	s := newShop(t)
 	s.killAfter(1, "] done", append([]string{"run", "--headless", "--tasks", "bundled", "--instances", "pager-last-page", "--sandbox", "docker",
 		"--set", "sandbox.build_args.BASE=" + image}, slow...)...)
-	run := s.id()
-	left := containers(t, run)
+	left := s.containers()
 	if len(left) == 0 {
 		t.Error("the kill left no container: the test shows nothing")
 	}
@@ -128,6 +135,7 @@ func TestKillAndResumeInDocker(t *testing.T) {
 	cmd := s.command("resume", "--headless", "--json")
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
+	s.pids = append(s.pids, strconv.Itoa(cmd.Process.Pid))
 	if err != nil {
 		t.Fatalf("resume: %v\n%s", err, errs.String())
 	}
@@ -138,18 +146,10 @@ func TestKillAndResumeInDocker(t *testing.T) {
 	if o.Trajectories != 4 || o.Done != 4 {
 		t.Errorf("after the resume: %+v", o)
 	}
-	if got := containers(t, run); len(got) != 0 {
+	if got := s.containers(); len(got) != 0 {
 		t.Errorf("containers left: %v", got)
 	}
 	if n := strings.Count(errs.String(), "left behind by a rollbench"); n < len(left) {
 		t.Errorf("%d containers were left, %d were named when removed:\n%s", len(left), n, errs.String())
 	}
-}
-
-func (s *shop) id() string {
-	dirs, err := filepath.Glob(filepath.Join(s.home, "runs", "*"))
-	if err != nil || len(dirs) != 1 {
-		s.t.Fatal(fmt.Errorf("runs: %v %w", dirs, err))
-	}
-	return filepath.Base(dirs[0])
 }

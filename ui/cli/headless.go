@@ -208,7 +208,7 @@ func (a *app) printSummary(ctx context.Context, w *work) error {
 	}
 	s := sessions.Summarize(w.store.Run(), rows)
 	o := outcome{Run: s.ID, Simulated: s.Simulated, Trajectories: s.Members, Done: s.Done, Failed: s.Failed, Cancelled: s.Cancelled,
-		Masked: s.Masked, Solved: s.Solved, MeanReward: s.MeanReward, WallS: float64(time.Since(w.engine.Status().Started).Milliseconds()) / 1000}
+		Masked: s.Masked, Solved: s.Solved, MeanReward: s.MeanReward, WallS: float64(w.engine.Wall().Milliseconds()) / 1000}
 	if a.flags.json {
 		return json.NewEncoder(a.out).Encode(o)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +52,7 @@ type shop struct {
 	t    *testing.T
 	home string
 	env  []string
+	pids []string // of the programs it ran
 }
 
 func newShop(t *testing.T) *shop {
@@ -78,7 +80,11 @@ func (s *shop) run(args ...string) string {
 	cmd := s.command(args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
+	err := cmd.Run()
+	if cmd.Process != nil {
+		s.pids = append(s.pids, strconv.Itoa(cmd.Process.Pid))
+	}
+	if err != nil {
 		s.t.Fatalf("rollbench %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), errs.String())
 	}
 	return out.String()
@@ -97,6 +103,7 @@ func (s *shop) killAfter(n int, line string, args ...string) {
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	s.pids = append(s.pids, strconv.Itoa(cmd.Process.Pid))
 	var seen bytes.Buffer
 	lines := bufio.NewScanner(io.TeeReader(out, &seen))
 	for n > 0 && lines.Scan() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -105,6 +106,9 @@ func exporter(r sessions.Reader) ui.Exporter {
 				break
 			}
 			path = fmt.Sprintf("%s.%d.jsonl", base, n)
+		}
+		if whole, err := filepath.Abs(path); err == nil {
+			path = whole // where it is, wherever the person looks from
 		}
 		sum, err := export.File(ctx, path, "transitions", r, export.Options{IncludeIntervened: includeIntervened})
 		return path, sum.String(), err

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -122,11 +123,12 @@ func TestStreamEqualsWhole(t *testing.T) {
 		if !reflect.DeepEqual(bare(whole), bare(streamed)) {
 			t.Fatalf("whole    %+v\nstreamed %+v", whole, streamed)
 		}
-		want := whole.Reasoning + whole.Content
+		parts := []string{whole.Reasoning, whole.Content}
 		for _, call := range whole.Calls {
-			want += call.Name + " " + call.Arguments
+			parts = append(parts, call.Name+" "+call.Arguments)
 			calls++
 		}
+		want := strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
 		if text.String() != want {
 			t.Fatalf("streamed text %q, want %q", text.String(), want)
 		}
