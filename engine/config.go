@@ -56,6 +56,7 @@ type Server struct {
 	Request   Duration `toml:"request_timeout" json:"request_timeout"`
 	Idle      Duration `toml:"idle_timeout" json:"idle_timeout"`
 	Retries   int      `toml:"retries" json:"retries"`
+	Outage    Duration `toml:"outage_limit" json:"outage_limit"`
 	Streaming bool     `toml:"streaming" json:"streaming"`
 }
 

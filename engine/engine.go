@@ -81,8 +81,10 @@ type trajectory struct {
 	turns    []sessions.Turn // recorded by an interrupted attempt
 	injected []string        // feedback it had not been sent yet
 	patch    []byte          // of the finished run stage
+	over     bool            // the loop ended in an earlier part, the patch was not taken
 	ran      bool            // the run stage ended in an earlier part
 	place    *place          // the open sandbox
+	done     atomic.Bool     // it has ended
 }
 
 // ErrStopped is the cause when a person stops the run; it can be resumed.
@@ -128,6 +130,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 			return nil, fmt.Errorf("instance %q of run %s is not in the tasks any more: resume with the tasks it was started with (%s)", row.Instance, e.run.ID, e.run.Source)
 		}
 		t := &trajectory{key: row.Key, in: in, attempt: max(row.Attempt, 1), gate: agent.NewGate(), skip: row.State.Ended()}
+		t.done.Store(t.skip)
 		if !t.skip {
 			if t.kind, err = kinds.choose(ctx, in); err != nil {
 				return nil, err
@@ -167,35 +170,50 @@ func (e *Engine) core() *dispatch.Core {
 // recall reads what an interrupted part of the run left of a trajectory.
 func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Trajectory, unsent map[sessions.Key][]string) error {
 	var err error
-	if row.HasPatch && row.Finish != "" && sessions.FinishReason(row.Finish).Rule().Evaluated {
+	if row.Reward == nil && row.HasPatch && row.Finish != "" && sessions.FinishReason(row.Finish).Rule().Evaluated {
 		t.ran = true
 		t.patch, err = e.store.Patch(ctx, t.key)
 		return err
 	}
 	if row.Finish != "" {
-		row.Turn = 0 // its run stage ended but its patch was not taken: start again
-		return e.startAgain(ctx, t, "the run was interrupted before its patch was taken")
+		switch reason := sessions.FinishReason(row.Finish); {
+		case row.Reward != nil:
+			return e.settle(ctx, t, sessions.Done)
+		case reason == sessions.CancelledByPerson:
+			return e.settle(ctx, t, sessions.Cancelled)
+		case !reason.Rule().Evaluated:
+			return e.settle(ctx, t, sessions.Failed)
+		}
+		t.over = true // its patch is taken once its sandbox is brought back
 	}
+	t.injected = unsent[t.key]
 	if row.Turn == 0 {
 		return nil
 	}
 	t.turns, err = e.store.Turns(ctx, t.key, t.attempt, 0, 0, true)
-	t.injected = unsent[t.key]
 	return err
+}
+
+// settle ends a trajectory whose last fact was recorded right before the crash.
+func (e *Engine) settle(ctx context.Context, t *trajectory, s sessions.State) error {
+	t.skip = true
+	t.done.Store(true)
+	return e.commit(ctx, t.key, sessions.KindState, sessions.StateChange{State: s})
 }
 
 // startAgain makes the next attempt of a trajectory; the one before stays in
 // the session and is not exported.
 func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) error {
 	t.attempt++
-	t.turns, t.injected = nil, nil
+	t.turns, t.injected, t.over = nil, nil, false
 	return e.commit(ctx, t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})
 }
 
 // Run works until every trajectory has ended (nil) or ctx ends (its cause;
 // the run can be resumed).
 func (e *Engine) Run(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() { e.stop(context.Cause(ctx)) })()
+	outer := ctx
+	defer context.AfterFunc(outer, func() { e.stop(context.Cause(outer)) })()
 	ctx = e.ctx
 	if err := e.begin(ctx); err != nil {
 		return err

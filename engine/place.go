@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"rollbench/engine/dispatch"
 	"rollbench/engine/task"
 	"rollbench/sandbox"
 	"rollbench/sessions"
@@ -18,27 +19,54 @@ type place struct {
 	tools *tools.Registry
 }
 
-// prepare opens the run sandbox, lays the repository, starts the tools and
-// brings an interrupted attempt back to where it was.
+// prepare opens the run sandbox, lays the repository, starts the tools (within
+// limits.init, tried again when the sandbox fails) and brings an interrupted
+// attempt back to where it was.
 func (e *Engine) prepare(ctx context.Context, t *trajectory) error {
-	if err := e.enter(ctx, t); err != nil {
+	if err := e.entered(ctx, t); err != nil {
 		return err
 	}
 	if len(t.turns) == 0 {
 		return nil
 	}
-	err := e.loop(t, e.index[t.key]).Replay(ctx, t.turns)
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil {
+	err := e.bringBack(ctx, t)
+	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	e.closePlace(t)
-	if err := e.startAgain(ctx, t, "the sandbox could not be brought back: "+err.Error()); err != nil {
+	if err := e.startAgain(ctx, t, "the sandbox could not be brought back: "+line(err)); err != nil {
 		return err
 	}
-	return e.enter(ctx, t)
+	return e.entered(ctx, t)
+}
+
+func (e *Engine) entered(ctx context.Context, t *trajectory) error {
+	limit := time.Duration(e.opt.Config.Limits.Init)
+	limited, cancel := withLimit(ctx, limit)
+	defer cancel()
+	err := e.retry(limited, t, dispatch.Init, func() error { return e.enter(limited, t) })
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return fmt.Errorf("init took longer than limits.init = %v: %w", limit, err)
+	}
+	return err
+}
+
+// bringBack replays the recorded calls. It may take twice the time that they
+// took when they were recorded, and a minute.
+func (e *Engine) bringBack(ctx context.Context, t *trajectory) error {
+	limit := time.Minute
+	for i := range t.turns {
+		for _, o := range t.turns[i].Observations {
+			limit += 2 * o.Wall
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := e.loop(t, e.index[t.key]).Replay(limited, t.turns)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("the recorded calls took longer than %v: %w", limit, err)
+	}
+	return err
 }
 
 // enter opens a sandbox for the run stage.

@@ -10,7 +10,6 @@ import (
 	"rollbench/engine/agent"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
-	"rollbench/engine/task"
 	"rollbench/sandbox"
 	"rollbench/sessions"
 )
@@ -30,21 +29,16 @@ func (s *stages) Init(ctx context.Context, it dispatch.Item) bool {
 	if !e.state(ctx, t, sessions.StateChange{State: sessions.Init}) {
 		return false
 	}
-	limited, cancel := withLimit(ctx, time.Duration(e.opt.Config.Limits.Init))
-	defer cancel()
-	err := e.retry(limited, t, dispatch.Init, func() error { return e.prepare(limited, t) })
+	err := e.prepare(ctx, t)
 	switch {
 	case err == nil:
 		return e.state(ctx, t, sessions.StateChange{State: sessions.Ready})
 	case ctx.Err() != nil:
 		e.closePlace(t)
 		return e.interrupted(ctx, t)
-	case limited.Err() != nil:
-		err = fmt.Errorf("init took longer than limits.init = %v: %w", time.Duration(e.opt.Config.Limits.Init), err)
 	}
 	e.closePlace(t)
-	e.finish(ctx, t, sessions.ErrorInitialization, "init", err)
-	e.endAs(ctx, t, sessions.Failed)
+	e.concludeFailed(t, sessions.ErrorInitialization, err, sessions.Write{})
 	return false
 }
 
@@ -59,12 +53,17 @@ func (s *stages) Run(ctx context.Context, it dispatch.Item) bool {
 	if !e.state(ctx, t, sessions.StateChange{State: sessions.Running, Budget: g.MaxPromptLength, Turns: g.MaxIterations}) {
 		return false
 	}
+	if t.over {
+		return e.takePatch(ctx, t)
+	}
 	out, err := e.loop(t, it).Run(ctx)
+	t.gate.End()
 	if err != nil {
 		return e.interruptedBy(ctx, t, err)
 	}
 	if !out.Reason.Rule().Evaluated {
-		e.endAs(ctx, t, sessions.Failed)
+		e.opt.Log.Warn("trajectory", "trajectory", t.key.String(), "finish", out.Reason, "detail", out.Detail)
+		e.conclude(t, sessions.Failed, sessions.Write{})
 		return false
 	}
 	return e.takePatch(ctx, t)
@@ -93,8 +92,7 @@ func (s *stages) Eval(ctx context.Context, it dispatch.Item) {
 	case limited.Err() != nil:
 		err = fmt.Errorf("eval took longer than limits.eval = %v: %w", limit, err)
 	}
-	e.finish(ctx, t, sessions.ErrorEvaluation, "eval", err)
-	e.endAs(ctx, t, sessions.Failed)
+	e.concludeFailed(t, sessions.ErrorEvaluation, err, sessions.Write{})
 }
 
 // Panicked is a defect of a stage: the trajectory's error, not the run's.
@@ -103,10 +101,8 @@ func (s *stages) Panicked(it dispatch.Item, st dispatch.Stage, err error) {
 	e.opt.Log.Error("panic", "trajectory", t.key.String(), "error", err)
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	reason := map[dispatch.Stage]sessions.FinishReason{dispatch.Init: sessions.ErrorInitialization, dispatch.Run: sessions.SandboxLost, dispatch.Eval: sessions.ErrorEvaluation}[st]
-	ctx := context.WithoutCancel(e.ctx)
 	e.closePlace(t)
-	e.finish(ctx, t, reason, st.String(), errors.New(first))
-	e.endAs(ctx, t, sessions.Failed)
+	e.concludeFailed(t, reason, errors.New(first), sessions.Write{})
 }
 
 // loop of the trajectory, set to where an interrupted attempt left it.
@@ -123,7 +119,7 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 	l := &agent.Loop{
 		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: system, Instruction: t.in.Instruction,
 			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit,
-			CanTokenize: e.opt.Capabilities.Tokenize},
+			CanTokenize: e.opt.Capabilities.Tokenize, Outage: time.Duration(e.opt.Config.Endpoint.Outage), ContextLen: e.opt.Capabilities.MaxModelLen},
 		Model: e.model(t.key), Tools: t.place.tools, Record: e.store, Gate: t.gate,
 		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Now: time.Now,
 	}
@@ -175,8 +171,7 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 		if errors.Is(err, sandbox.ErrLost) {
 			reason = sessions.SandboxLost
 		}
-		e.finish(ctx, t, reason, "run", fmt.Errorf("take the patch: %w", err))
-		e.endAs(ctx, t, sessions.Failed)
+		e.concludeFailed(t, reason, fmt.Errorf("take the patch: %w", err), sessions.Write{})
 		return false
 	}
 	t.patch = patch
@@ -184,7 +179,6 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 	now := time.Now()
 	w := sessions.Write{Key: t.key, Attempt: t.attempt, Patch: patch, Events: []sessions.Event{
 		sessions.NewEvent(now, t.key, sessions.KindPatch, sessions.PatchTaken{Bytes: len(patch), Files: files}),
-		sessions.NewEvent(now, t.key, sessions.KindState, sessions.StateChange{State: sessions.Ran}),
 	}}
 	if w.Patch == nil {
 		w.Patch = []byte{}
@@ -194,13 +188,12 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 		w.Events = append(w.Events,
 			sessions.NewEvent(now, t.key, sessions.KindFinish, sessions.Finished{Reason: sessions.NoPatch}),
 			sessions.NewEvent(now, t.key, sessions.KindReward, sessions.Rewarded{Reward: &zero, Note: "nothing was changed"}))
-	}
-	if err := e.store.Commit(ctx, w); err != nil {
-		e.fail(err)
+		e.conclude(t, sessions.Done, w)
 		return false
 	}
-	if len(patch) == 0 {
-		e.endAs(ctx, t, sessions.Done)
+	w.Events = append(w.Events, sessions.NewEvent(now, t.key, sessions.KindState, sessions.StateChange{State: sessions.Ran}))
+	if err := e.store.Commit(context.WithoutCancel(ctx), w); err != nil {
+		e.fail(err)
 		return false
 	}
 	return true
@@ -218,28 +211,14 @@ func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
 	if err != nil {
 		return err
 	}
+	w := sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: verdict.Log}
 	if verdict.Reward == nil {
-		return e.unrewarded(ctx, t, verdict)
-	}
-	w := sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: verdict.Log, Events: []sessions.Event{
-		sessions.NewEvent(time.Now(), t.key, sessions.KindReward, sessions.Rewarded{Reward: verdict.Reward, Note: verdict.Note, Parts: verdict.Parts, Wall: verdict.Wall})}}
-	if err := e.store.Commit(ctx, w); err != nil {
-		e.fail(err)
+		e.concludeFailed(t, sessions.ErrorEvaluation, errors.New(verdict.Note), w)
 		return nil
 	}
-	e.endAs(ctx, t, sessions.Done)
-	return nil
-}
-
-// unrewarded ends a trajectory whose verifier found no reward. Its raw output
-// is kept; the reward stays absent.
-func (e *Engine) unrewarded(ctx context.Context, t *trajectory, v task.Verdict) error {
-	if err := e.store.Commit(ctx, sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: v.Log}); err != nil {
-		e.fail(err)
-		return nil
-	}
-	e.finish(ctx, t, sessions.ErrorEvaluation, "eval", errors.New(v.Note))
-	e.endAs(ctx, t, sessions.Failed)
+	w.Events = []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindReward,
+		sessions.Rewarded{Reward: verdict.Reward, Note: verdict.Note, Parts: verdict.Parts, Wall: verdict.Wall})}
+	e.conclude(t, sessions.Done, w)
 	return nil
 }
 
@@ -273,59 +252,4 @@ func withLimit(ctx context.Context, d time.Duration) (context.Context, context.C
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, d)
-}
-
-// Facts of a stage. A fact that cannot be written stops the run.
-
-func (e *Engine) state(ctx context.Context, t *trajectory, s sessions.StateChange) bool {
-	if err := e.commit(context.WithoutCancel(ctx), t.key, sessions.KindState, s); err != nil {
-		e.fail(err)
-		return false
-	}
-	return true
-}
-
-// finish records an infrastructure error: why the trajectory ends, and the
-// whole chain for the log.
-func (e *Engine) finish(ctx context.Context, t *trajectory, reason sessions.FinishReason, stage string, err error) {
-	e.opt.Log.Warn("trajectory", "trajectory", t.key.String(), "stage", stage, "error", err)
-	now := time.Now()
-	w := sessions.Write{Events: []sessions.Event{
-		sessions.NewEvent(now, t.key, sessions.KindCause, sessions.Cause{Stage: stage, Error: line(err)}),
-		sessions.NewEvent(now, t.key, sessions.KindFinish, sessions.Finished{Reason: reason, Detail: line(err)}),
-	}}
-	if err := e.store.Commit(context.WithoutCancel(ctx), w); err != nil {
-		e.fail(err)
-	}
-}
-
-func (e *Engine) endAs(ctx context.Context, t *trajectory, s sessions.State) {
-	if e.opt.Forget != nil {
-		e.opt.Forget(e.session(t))
-	}
-	if e.state(ctx, t, sessions.StateChange{State: s}) {
-		e.pace.mark(time.Now())
-	}
-}
-
-// interrupted handles a stage whose context ended: a cancelled trajectory ends
-// as such; in a run that stops it is left for the resume.
-func (e *Engine) interrupted(ctx context.Context, t *trajectory) bool {
-	if errors.Is(context.Cause(ctx), dispatch.ErrCancelled) {
-		ctx := context.WithoutCancel(ctx)
-		if err := e.commit(ctx, t.key, sessions.KindFinish, sessions.Finished{Reason: sessions.CancelledByPerson}); err != nil {
-			e.fail(err)
-			return false
-		}
-		e.endAs(ctx, t, sessions.Cancelled)
-	}
-	return false
-}
-
-// interruptedBy an error of the loop: ctx ended, or the session cannot be written.
-func (e *Engine) interruptedBy(ctx context.Context, t *trajectory, err error) bool {
-	if ctx.Err() == nil {
-		e.fail(err)
-	}
-	return e.interrupted(ctx, t)
 }

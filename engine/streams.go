@@ -59,6 +59,13 @@ func (s *stream) Text(piece string) {
 // output adds a piece of a tool's output.
 func (s *stream) output(piece []byte) { s.Text(string(piece)) }
 
+// drop forgets a trajectory that has ended.
+func (s *streams) drop(key sessions.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, key)
+}
+
 // snapshot of all that are doing something.
 func (s *streams) snapshot() map[string]Stream {
 	s.mu.Lock()

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"rollbench/engine/agent"
 	"rollbench/sessions"
 )
 
@@ -22,14 +23,15 @@ func (e *Engine) Continue(key sessions.Key) error {
 // Step goes on to the next gate ("into"), the end of the turn ("over") or of
 // the run stage ("out").
 func (e *Engine) Step(key sessions.Key, how string) error {
-	t, err := e.find(key)
-	if err != nil {
-		return err
-	}
-	if err := e.say(key, "step", how); err != nil {
-		return err
-	}
-	return t.gate.Step(how)
+	return e.one(key, func(t *trajectory) error {
+		if err := agent.CheckStep(how); err != nil {
+			return err
+		}
+		if err := e.say(key, "step", how); err != nil {
+			return err
+		}
+		return t.gate.Step(how)
+	})
 }
 
 // Cancel ends the trajectory wherever it is.
@@ -70,28 +72,37 @@ func (e *Engine) one(key sessions.Key, do func(*trajectory) error) error {
 	if err != nil {
 		return err
 	}
+	if t.done.Load() || t.gate.Over() {
+		return fmt.Errorf("the run stage of %s is over", key)
+	}
 	return do(t)
 }
 
-// each applies a verb to one trajectory or to all, and records the verb first.
+// each applies a verb to one trajectory or to all that it still concerns, and
+// records the verb first.
 func (e *Engine) each(key sessions.Key, verb, note string, do func(*trajectory)) error {
+	concerns := func(t *trajectory) bool {
+		return !t.done.Load() && (verb == "cancel" || !t.gate.Over())
+	}
+	chosen := e.items
 	if !key.IsZero() {
 		t, err := e.find(key)
 		if err != nil {
 			return err
 		}
-		if err := e.say(key, verb, note); err != nil {
-			return err
+		if !concerns(t) {
+			return fmt.Errorf("%s: the run stage of %s is over", verb, key)
 		}
-		do(t)
-		return nil
+		chosen = []*trajectory{t}
 	}
 	if err := e.say(key, verb, note); err != nil {
 		return err
 	}
-	e.paused.Store(verb == "pause")
-	for _, t := range e.items {
-		if !t.skip {
+	if key.IsZero() && verb != "cancel" {
+		e.paused.Store(verb == "pause")
+	}
+	for _, t := range chosen {
+		if concerns(t) {
 			do(t)
 		}
 	}

@@ -134,6 +134,9 @@ func applyFinish(t *Trajectory, p Finished, _ time.Time) {
 	switch {
 	case t.Finish == "" || cleanEnd(FinishReason(t.Finish)) && !cleanEnd(p.Reason):
 		t.Finish = string(p.Reason)
+		if p.Detail != "" && !p.Reason.Rule().Evaluated { // what failed, not how the policy ended
+			addCause(t, p.Detail)
+		}
 	case t.Finish == string(p.Reason):
 	case p.Detail != "":
 		addCause(t, string(p.Reason)+": "+p.Detail)

@@ -20,7 +20,7 @@ type turnRow struct {
 }
 
 func encodeTurn(t *Turn) (turnRow, error) {
-	if t.Logprobs != nil && len(t.Logprobs) != len(t.OutputIDs) {
+	if t.Logprobs != nil && t.OutputIDs != nil && len(t.Logprobs) != len(t.OutputIDs) {
 		return turnRow{}, fmt.Errorf("turn %d of %s has %d logprobs for %d output ids; they must match, or be absent", t.Index, t.Key, len(t.Logprobs), len(t.OutputIDs))
 	}
 	c := detach(t)

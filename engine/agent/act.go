@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"rollbench/sessions"
 	"rollbench/tools"
@@ -20,15 +21,14 @@ func (l *Loop) judge(ctx context.Context) error {
 		why = end(sessions.EndpointLost, "the endpoint aborted turn %d", t.Index)
 	case t.Finish == "length":
 		why = end(sessions.ContextWindowExceeded, "turn %d was cut at the end of the token budget", t.Index)
-	case t.Content == "" && len(t.Calls) == 0:
+	case t.Content == "" && t.Reasoning == "" && len(t.Calls) == 0:
 		why = end(sessions.BadLLMResponse, "turn %d is empty", t.Index)
 	case len(l.Tools.Specs()) == 0:
 		why = end(sessions.FinalAnswer, "")
 	default:
 		return nil
 	}
-	t.Complete = true
-	if err := l.Record.Commit(ctx, sessions.Write{Turn: t, Events: []sessions.Event{l.event(sessions.KindTurnDone, sessions.TurnDone{Turn: t.Index})}}); err != nil {
+	if err := l.done(ctx, t, why); err != nil {
 		return err
 	}
 	return why
@@ -50,20 +50,16 @@ func (l *Loop) act(ctx context.Context) error {
 	}
 	l.fresh = append(l.fresh, observed(t)...)
 	if len(t.Calls) == 0 {
-		l.fresh = append(l.fresh, sessions.Message{Role: "user", Content: noCall(t), Source: sessions.FromHarness})
+		l.fresh = append(l.fresh, sessions.Message{Role: "user", Content: l.noCall(t), Source: sessions.FromHarness})
 	}
-	t.Complete = true
-	if err := l.Record.Commit(ctx, sessions.Write{Turn: t, Events: []sessions.Event{l.event(sessions.KindTurnDone, sessions.TurnDone{Turn: t.Index})}}); err != nil {
+	if stop == nil && finished {
+		stop = end(sessions.FinishTool, "")
+	}
+	if err := l.done(ctx, t, stop); err != nil {
 		return err
 	}
 	l.remember(t)
-	switch {
-	case stop != nil:
-		return stop
-	case finished:
-		return end(sessions.FinishTool, "")
-	}
-	return nil
+	return stop
 }
 
 // call runs one call. An error with an observation ends the trajectory after
@@ -91,18 +87,21 @@ func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation
 			return nil, false, context.Cause(ctx)
 		}
 		var limit *ending
+		r.Status = tools.TimedOut
 		if !errors.As(err, &limit) { // tools answer everything else with a result
 			err = &ending{reason: sessions.SandboxLost, detail: err.Error(), cause: err}
+			r.Status = tools.Failed
 		}
-		o.Status, o.Text = string(tools.TimedOut), err.Error()
-		return o, false, err
+		r.Text = strings.TrimSpace(r.Text + "\n" + err.Error()) // what was seen until then is kept
+		r.Finish = false
 	}
 	o.Status, o.Text, o.Exit, o.Dropped = string(r.Status), r.Text, r.Exit, r.Dropped
 	if r.Status == tools.Invalid {
 		o.Source = sessions.FromHarness
 	}
-	return o, r.Finish, l.commit(ctx, sessions.KindToolFinished, sessions.ToolFinished{Turn: l.turn, Tool: c.Name, Status: o.Status,
+	told := l.commit(ctx, sessions.KindToolFinished, sessions.ToolFinished{Turn: l.turn, Tool: c.Name, Status: o.Status,
 		Exit: o.Exit, Wall: o.Wall, Bytes: int64(len(r.Text)) + r.Dropped})
+	return o, r.Finish, firstOf(told, err)
 }
 
 // observed are a turn's observations as messages.

@@ -68,6 +68,11 @@ type Config struct {
 	// CanTokenize: the endpoint's /tokenize gives exact prompt lengths before
 	// a call and the ids of operator-made replies.
 	CanTokenize bool
+	// Outage is how long a call is tried again, the trajectory held, while the
+	// endpoint is away.
+	Outage time.Duration
+	// ContextLen is the model's context window in tokens, 0 when unknown.
+	ContextLen int
 }
 
 // Outcome is why the run stage ended.
@@ -87,15 +92,16 @@ type Loop struct {
 	Watch  Watcher
 	Now    func() time.Time
 
-	fresh    []sessions.Message // added since the last reply: the next turn's New
-	injected []sessions.Message // a person's, to follow fresh in the next prompt
-	sent     []infer.Message    // the conversation up to the last reply
-	last     *sessions.Turn     // the last reply that counts
-	turn     int                // replies so far
-	firstLen int                // tokens of the first prompt
-	used     int                // of Budget
-	active   time.Duration      // of Limit
-	history  []step             // for stuck detection
+	fresh     []sessions.Message // added since the last reply: the next turn's New
+	injected  []sessions.Message // a person's, to follow fresh in the next prompt
+	sent      []infer.Message    // the conversation up to the last reply
+	last      *sessions.Turn     // the last reply that counts
+	turn      int                // replies so far
+	firstLen  int                // tokens of the first prompt
+	promptLen int                // tokens of the next prompt, by /tokenize
+	used      int                // of Budget
+	active    time.Duration      // of Limit
+	history   []step             // for stuck detection
 }
 
 // ending is the error that ends the run stage for a reason.
@@ -103,6 +109,7 @@ type ending struct {
 	reason sessions.FinishReason
 	detail string
 	cause  error
+	known  bool // already recorded, with its turn
 }
 
 func (e *ending) Error() string {
@@ -113,6 +120,23 @@ func (e *ending) Error() string {
 }
 
 func (e *ending) Unwrap() error { return e.cause }
+
+func (e *ending) fact() sessions.Finished {
+	return sessions.Finished{Reason: e.reason, Detail: e.detail}
+}
+
+// done commits the turn as complete, in one write with the end of the run
+// stage when it is the last: a resume never asks the model again after it.
+func (l *Loop) done(ctx context.Context, t *sessions.Turn, why error) error {
+	t.Complete = true
+	w := sessions.Write{Turn: t, Events: []sessions.Event{l.event(sessions.KindTurnDone, sessions.TurnDone{Turn: t.Index})}}
+	var last *ending
+	if errors.As(why, &last) {
+		w.Events = append(w.Events, l.event(sessions.KindFinish, last.fact()))
+		last.known = true
+	}
+	return l.Record.Commit(ctx, w)
+}
 
 func end(reason sessions.FinishReason, format string, args ...any) error {
 	return &ending{reason: reason, detail: fmt.Sprintf(format, args...)}
@@ -133,8 +157,10 @@ func (l *Loop) Run(ctx context.Context) (Outcome, error) {
 	if !errors.As(err, &why) {
 		return Outcome{}, err
 	}
-	if err := l.commit(ctx, sessions.KindFinish, sessions.Finished{Reason: why.reason, Detail: why.detail}); err != nil {
-		return Outcome{}, err
+	if !why.known {
+		if err := l.commit(ctx, sessions.KindFinish, why.fact()); err != nil {
+			return Outcome{}, err
+		}
 	}
 	out := Outcome{Reason: why.reason, Detail: why.detail}
 	if why.reason.Rule().Evaluated {

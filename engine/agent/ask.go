@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"rollbench/engine/infer"
 	"rollbench/sessions"
@@ -13,6 +14,29 @@ import (
 // ask makes the next model call and commits the reply.
 func (l *Loop) ask(ctx context.Context) error {
 	l.fresh, l.injected = append(l.fresh, l.injected...), nil
+	for wait, waited := firstOutageWait, time.Duration(0); ; wait = min(2*wait, maxOutageWait) {
+		err := l.request(ctx)
+		var e *infer.Error
+		if !errors.As(err, &e) || e.Kind != infer.Unavailable && e.Kind != infer.Busy || waited >= l.Outage || ctx.Err() != nil {
+			return l.modelEnd(ctx, err)
+		}
+		wait = min(wait, l.Outage-waited)
+		waited += wait
+		if err := l.sitOut(ctx, err, wait); err != nil {
+			return err
+		}
+		l.fresh, l.injected = append(l.fresh, l.injected...), nil
+	}
+}
+
+// Waits between the tries of a call while the endpoint is away.
+const (
+	firstOutageWait = 2 * time.Second
+	maxOutageWait   = 30 * time.Second
+)
+
+// request makes one model call and commits its reply.
+func (l *Loop) request(ctx context.Context) error {
 	messages := append(l.sent[:len(l.sent):len(l.sent)], wire(l.fresh)...)
 	var reply infer.Reply
 	started := l.Now()
@@ -27,11 +51,15 @@ func (l *Loop) ask(ctx context.Context) error {
 		l.Watch.Doing(l.turn+1, "model")
 		defer l.Watch.Doing(l.turn+1, "")
 		reply, err = l.Model.Chat(ctx, infer.Request{Messages: messages, Tools: l.specs(), Sampling: l.Sampling,
-			MaxTokens: room, SessionID: l.SessionID, Stream: l.Watch.Text})
+			MaxTokens: room, SessionID: l.SessionID, Stream: l.Watch.Text,
+			Restart: func() { l.Watch.Doing(l.turn+1, "model") }})
 		return err
 	})
 	if err != nil {
-		return l.modelEnd(ctx, err)
+		return err
+	}
+	if reply.PromptTokens == 0 { // no usage and no ids: what /tokenize said before
+		reply.PromptTokens = l.promptLen
 	}
 	t := l.newTurn(reply)
 	t.Started = started
@@ -41,25 +69,38 @@ func (l *Loop) ask(ctx context.Context) error {
 // room is what is left of the budget for the reply, in tokens. Exact where the
 // endpoint can tokenise; else the new messages are counted after the call.
 func (l *Loop) room(ctx context.Context, messages []infer.Message) (int, error) {
-	used := l.used
-	if l.CanTokenize && l.turn > 0 {
+	used, prompt := l.used, 0
+	if l.CanTokenize && (l.turn > 0 || l.ContextLen > 0) {
 		ids, err := l.Model.Tokenize(ctx, messages, l.specs(), true)
-		if err != nil {
+		switch {
+		case errors.Is(err, infer.ErrNoTokenize): // it had the route once: count after the call, as where there is none
+		case err != nil:
 			return 0, err
+		default:
+			l.promptLen = len(ids)
+			if prompt = len(ids); l.turn > 0 {
+				used = prompt - l.firstLen
+			}
 		}
-		used = len(ids) - l.firstLen
 	}
 	if used >= l.Budget {
 		return 0, end(sessions.ContextWindowExceeded, "%d of %d tokens used before turn %d", used, l.Budget, l.turn+1)
 	}
-	return l.Budget - used, nil
+	room := l.Budget - used
+	if l.ContextLen > 0 && prompt > 0 {
+		room = min(room, l.ContextLen-prompt)
+	}
+	if room < 1 {
+		return 0, end(sessions.ContextWindowExceeded, "the prompt of turn %d has %d tokens, the model's context %d", l.turn+1, prompt, l.ContextLen)
+	}
+	return room, nil
 }
 
 // modelEnd turns an endpoint's error into the end of the trajectory. An
-// interruption from outside stays what it is.
+// interruption from outside and an error of the session stay what they are.
 func (l *Loop) modelEnd(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err == nil || ctx.Err() != nil {
+		return firstOf(context.Cause(ctx), err)
 	}
 	var e *infer.Error
 	if !errors.As(err, &e) {
@@ -69,6 +110,15 @@ func (l *Loop) modelEnd(ctx context.Context, err error) error {
 		return &ending{reason: sessions.ContextWindowExceeded, detail: e.Message, cause: err}
 	}
 	return &ending{reason: sessions.EndpointLost, detail: err.Error(), cause: err}
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newTurn is the reply as a turn, with its ids checked against the turn before.

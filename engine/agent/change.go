@@ -73,18 +73,23 @@ func (l *Loop) render(ctx context.Context, t *sessions.Turn) error {
 		return nil
 	}
 	conversation := append(l.sent[:len(l.sent)-1:len(l.sent)-1], assistant(t))
+	without := func(format string, args ...any) error {
+		return l.commit(ctx, sessions.KindWarning, sessions.Warning{Text: fmt.Sprintf("turn %d: the edited reply is kept without token ids: ", t.Index) + fmt.Sprintf(format, args...)})
+	}
 	ids, err := l.Model.Tokenize(ctx, conversation, l.specs(), false)
-	if err != nil {
-		return l.modelEnd(ctx, err)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return without("%v", err)
 	}
 	prompt := t.PromptIDs
 	if prompt == nil || len(ids) < len(prompt) {
-		return nil
+		return without("the endpoint does not report those of its prompt")
 	}
 	for i := range prompt {
 		if ids[i] != prompt[i] {
-			return l.commit(ctx, sessions.KindWarning, sessions.Warning{Text: fmt.Sprintf(
-				"turn %d: the endpoint's template renders the prompt of the edited reply differently from position %d on; the edited reply is kept without ids", t.Index, i)})
+			return without("the endpoint's template renders its prompt differently from position %d on", i)
 		}
 	}
 	t.OutputIDs = ids[len(prompt):]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"rollbench/sessions"
 )
@@ -20,6 +21,8 @@ type Gate struct {
 	at      sessions.Gate   // where held
 	calls   []sessions.Call // pending where held
 	changes []Change
+	waiting bool          // held by an error, not by a person: it goes on by itself
+	over    bool          // the run stage has ended
 	wake    chan struct{} // capacity one
 }
 
@@ -57,7 +60,7 @@ func (g *Gate) ring() {
 func (g *Gate) Pause() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.held {
+	if !g.held || g.waiting {
 		g.mode = pausing
 	}
 }
@@ -66,22 +69,45 @@ func (g *Gate) Pause() {
 func (g *Gate) Continue() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.mode, g.held = free, false
+	g.mode, g.held, g.waiting = free, false, false
 	g.ring()
+}
+
+var steps = map[string]mode{"into": stepInto, "over": stepOver, "out": stepOut}
+
+// CheckStep says how a step may go.
+func CheckStep(how string) error {
+	if _, ok := steps[how]; !ok {
+		return fmt.Errorf("step %q is unknown: use into, over or out", how)
+	}
+	return nil
 }
 
 // Step goes on to the next gate ("into"), to the next model call ("over") or
 // to the end of the run stage ("out").
 func (g *Gate) Step(how string) error {
-	m, ok := map[string]mode{"into": stepInto, "over": stepOver, "out": stepOut}[how]
-	if !ok {
-		return fmt.Errorf("step %q is unknown: use into, over or out", how)
+	if err := CheckStep(how); err != nil {
+		return err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.mode, g.held = m, false
+	g.mode, g.held, g.waiting = steps[how], false, false
 	g.ring()
 	return nil
+}
+
+// End says that the run stage is over: no verb has an effect any more.
+func (g *Gate) End() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.over, g.held, g.changes = true, false, nil
+}
+
+// Over reports whether the run stage is over.
+func (g *Gate) Over() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.over
 }
 
 // Held reports whether and where the trajectory is held.
@@ -165,8 +191,8 @@ func (g *Gate) arrive(at sessions.Gate, calls []sessions.Call, stay bool) (sessi
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if stay {
-		g.calls = calls // edited meanwhile
-		return "", g.held
+		g.calls = calls                         // edited meanwhile
+		return "", g.held || len(g.changes) > 0 // a change accepted before continue is made before it goes on
 	}
 	reason := sessions.HeldStep
 	switch {
@@ -196,38 +222,125 @@ func (g *Gate) take() []Change {
 func (l *Loop) gate(ctx context.Context, at sessions.Gate) error {
 	held := false
 	for {
-		for _, c := range l.Gate.take() {
-			if err := l.apply(ctx, at, c); err != nil {
-				return err
-			}
+		if err := l.changes(ctx, at); err != nil {
+			return err
 		}
 		reason, hold := l.Gate.arrive(at, l.pending(), held)
-		if !hold {
-			break
-		}
-		if !held {
-			held = true
-			if err := l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Held, Held: reason, At: at}); err != nil {
+		if hold {
+			if !held {
+				held = true
+				if err := l.hold(ctx, sessions.StateChange{State: sessions.Held, Held: reason, At: at}); err != nil {
+					return err
+				}
+			}
+			if err := l.Gate.wait(ctx); err != nil {
 				return err
 			}
-			l.Slot.Hold()
+			continue
 		}
-		select {
-		case <-l.Gate.wake:
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if !held {
+			return nil
+		}
+		if err := l.Slot.Want(ctx); err != nil {
+			return err
+		}
+		// What a person did while it waited for its slot counts here.
+		if err := l.changes(ctx, at); err != nil {
+			return err
+		}
+		if !l.Gate.pausedAgain() {
+			return l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Running})
+		}
+		l.Slot.Hold()
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+}
+
+func (l *Loop) changes(ctx context.Context, at sessions.Gate) error {
+	for _, c := range l.Gate.take() {
+		if err := l.apply(ctx, at, c); err != nil {
+			return err
+		}
 	}
-	if !held {
-		return nil
+	return nil
+}
+
+// hold records that the trajectory is held and gives its slot back.
+func (l *Loop) hold(ctx context.Context, s sessions.StateChange) error {
+	if err := l.commit(ctx, sessions.KindState, s); err != nil {
+		return err
+	}
+	l.Slot.Hold()
+	return nil
+}
+
+// sitOut holds the trajectory while the endpoint is away, for a time or until a
+// person lets it go on.
+func (l *Loop) sitOut(ctx context.Context, why error, wait time.Duration) error {
+	l.Gate.stop(sessions.BeforeModel)
+	if err := l.hold(ctx, sessions.StateChange{State: sessions.Held, Held: sessions.HeldError, At: sessions.BeforeModel, Why: why.Error()}); err != nil {
+		return err
+	}
+	timer := time.AfterFunc(wait, l.Gate.goOn)
+	defer timer.Stop()
+	for {
+		if err := l.changes(ctx, sessions.BeforeModel); err != nil {
+			return err
+		}
+		if _, held := l.Gate.Held(); !held {
+			break
+		}
+		if err := l.Gate.wait(ctx); err != nil {
+			return err
+		}
 	}
 	if err := l.Slot.Want(ctx); err != nil {
 		return err
 	}
-	return l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Running})
+	if err := l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Running}); err != nil {
+		return err
+	}
+	return l.gate(ctx, sessions.BeforeModel) // where a pause asked for meanwhile holds it
+}
+
+// stop holds at a gate without having been asked to.
+func (g *Gate) stop(at sessions.Gate) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.held, g.waiting, g.at, g.calls = true, true, at, nil
+}
+
+// goOn ends such a hold.
+func (g *Gate) goOn() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.waiting {
+		g.held, g.waiting = false, false
+		g.ring()
+	}
+}
+
+func (g *Gate) wait(ctx context.Context) error {
+	select {
+	case <-g.wake:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// pausedAgain: a pause came after the trajectory was let go and before it had
+// its slot back. It is held where it is, as if it had never gone.
+func (g *Gate) pausedAgain() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mode != pausing {
+		return false
+	}
+	g.mode, g.held = free, true
+	return true
 }
 
 // pending are the calls of the last reply while they wait for their tools;

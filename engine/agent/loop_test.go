@@ -225,3 +225,56 @@ func TestStuck(t *testing.T) {
 		}
 	}
 }
+
+// While the endpoint is away the trajectory is held, its slot free, and the
+// call is tried again after 2, 4, 8 … seconds until the limit.
+func TestOutage(t *testing.T) {
+	away := &infer.Error{Kind: infer.Unavailable, Message: "connection refused"}
+	for _, c := range []struct {
+		limit time.Duration
+		want  sessions.FinishReason
+		after time.Duration
+		holds int
+	}{
+		{time.Minute, sessions.FinishTool, 6 * time.Second, 2},       // away twice: 2 + 4 s
+		{5 * time.Second, sessions.EndpointLost, 5 * time.Second, 2}, // 2 s, then the 3 s that are left
+		{0, sessions.EndpointLost, 0, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, say(""), say(""), call("finish", `{}`))
+			b.model.errs = map[int]error{0: away, 1: away}
+			if c.want == sessions.EndpointLost {
+				b.model.errs[2] = away
+			}
+			b.Outage = c.limit
+			began := time.Now()
+			if out := b.run(t); out.Reason != c.want {
+				t.Errorf("limit %v: ended by %s", c.limit, out.Reason)
+			}
+			if got := time.Since(began); got != c.after {
+				t.Errorf("limit %v: after %v, want %v", c.limit, got, c.after)
+			}
+			states := strings.Join(b.rec.kinds(sessions.KindState), "")
+			if n := strings.Count(states, `"held":"error"`); n != c.holds || strings.Count(strings.Join(b.slots.log, " "), "hold want") != c.holds {
+				t.Errorf("limit %v: held %d times, want %d; slot %v", c.limit, n, c.holds, b.slots.log)
+			}
+		})
+	}
+}
+
+// A person who lets it go on ends the wait.
+func TestOutageEndedByContinue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, say(""), call("finish", `{}`))
+		b.model.errs = map[int]error{0: &infer.Error{Kind: infer.Unavailable, Message: "refused"}}
+		b.Outage = time.Hour
+		go func() {
+			<-time.After(time.Second)
+			b.Gate.Continue()
+		}()
+		began := time.Now()
+		if out := b.run(t); out.Reason != sessions.FinishTool || time.Since(began) != time.Second {
+			t.Errorf("ended by %s after %v", out.Reason, time.Since(began))
+		}
+	})
+}

@@ -22,7 +22,7 @@ func brokenArguments(finish string) string {
 }
 
 // noCall is the corrective message after a reply without a tool call.
-func noCall(t *sessions.Turn) string {
+func (l *Loop) noCall(t *sessions.Turn) string {
 	text := t.Content
 	if t.Raw != "" {
 		text = t.Raw
@@ -36,5 +36,11 @@ func noCall(t *sessions.Turn) string {
 			return "ERROR: the tool call could not be read, so nothing was run. Send it again as one JSON object with \"name\" and \"arguments\"."
 		}
 	}
-	return "No tool was called. Go on with the task by calling a tool; when the work is done, call the finish tool."
+	text = "No tool was called. Go on with the task by calling a tool"
+	for _, s := range l.Tools.Specs() {
+		if s.Name == "finish" {
+			text += "; when the work is done, call the finish tool"
+		}
+	}
+	return text + "."
 }

@@ -32,7 +32,7 @@ func (l *Loop) Restore(turns []sessions.Turn) {
 		}
 		l.fresh = observed(&t)
 		if len(t.Calls) == 0 {
-			l.fresh = append(l.fresh, sessions.Message{Role: "user", Content: noCall(&t), Source: sessions.FromHarness})
+			l.fresh = append(l.fresh, sessions.Message{Role: "user", Content: l.noCall(&t), Source: sessions.FromHarness})
 		}
 		l.remember(&t)
 	}

@@ -92,7 +92,7 @@ func (d *Live) Want(ctx context.Context, it Item) error {
 func (d *Live) Cancel(it Item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.ctx == nil {
+	if d.ctx == nil || d.ctx.Err() != nil { // not started, or stopped: nothing starts any more
 		return
 	}
 	d.gone[it] = true

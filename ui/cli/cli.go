@@ -65,6 +65,7 @@ func bad(err error) error {
 func Main(args []string, defaults string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	a := &app{defaults: defaults, in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	root := a.root()
 	root.SetArgs(args)

@@ -1,0 +1,398 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rollbench/engine/infer"
+	"rollbench/engine/infer/simulated"
+	"rollbench/engine/task"
+	"rollbench/sandbox"
+	"rollbench/sandbox/local"
+	"rollbench/sessions"
+)
+
+type hookProvider struct {
+	sandbox.Provider
+	onOpen func(spec sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error)
+}
+
+func (h *hookProvider) Open(ctx context.Context, s sandbox.Spec) (sandbox.Sandbox, error) {
+	sb, err := h.Provider.Open(ctx, s)
+	if err == nil && h.onOpen != nil {
+		return h.onOpen(s, sb)
+	}
+	return sb, err
+}
+
+type place2 struct {
+	t     *testing.T
+	home  string
+	opt   Options
+	prov  *hookProvider
+	store *sessions.Store
+	run   sessions.Run
+}
+
+func setup(t *testing.T, n int, change func(*Config)) *place2 {
+	t.Helper()
+	home := t.TempDir()
+	l, err := local.New(local.Options{Home: home, AllowUncontained: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	sim, err := simulated.Start(simulated.Options{Seed: 7, Latency: -1, TokensPerSecond: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sim.Close() })
+	client, err := infer.New(infer.Options{BaseURL: sim.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caps, err := client.Probe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := task.Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(in task.Instance) bool { return slices.Contains(in.Needs, "python3") })
+	in := &all[i]
+	c := Config{Generator: Generator{NumTrajectories: n, MaxIterations: 30, MaxPromptLength: 131072},
+		Dispatcher: Dispatcher{Type: "async_pipeline", MaxInit: 2, MaxRun: 2, MaxEval: 1, MaxLive: 4, Order: "group"},
+		Sandbox:    Sandbox{Kind: "local", AllowUncontained: true},
+		Tools:      Tools{Bash: true, BashName: "execute_bash", Editor: true, Finish: true, Observation: 30000, File: 10000},
+		Limits:     TimeLimits{Init: Duration(time.Minute)}}
+	if change != nil {
+		change(&c)
+	}
+	p := &place2{t: t, home: home, prov: &hookProvider{Provider: l}}
+	p.opt = Options{Config: c, Instances: []*task.Instance{in}, Providers: map[sandbox.Kind]sandbox.Provider{sandbox.Local: p.prov}, Client: client, Capabilities: caps,
+		Meet: func(session, stream string, in *task.Instance, workdir string) {
+			tk := simulated.Task{Workdir: workdir, TestCommand: in.TestCommand, Stream: stream}
+			edits, _ := in.Reference.Edits()
+			for _, e := range edits {
+				tk.Edits = append(tk.Edits, simulated.Edit{Path: e.Path, Old: e.Old, New: e.New, Create: e.Create, Delete: e.Delete})
+			}
+			sim.Register(session, tk)
+		}, Forget: sim.Forget}
+	p.run = sessions.Run{ID: "r-1", Created: time.Now(), N: n, Members: Members(p.opt.Instances, n)}
+	p.store, err = sessions.Create(t.Context(), home, p.run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *place2) engine() *Engine {
+	p.t.Helper()
+	e, err := New(p.t.Context(), p.opt, p.store)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return e
+}
+
+// reopen is what a resume after a kill does to the session.
+func (p *place2) reopen() {
+	p.t.Helper()
+	if err := p.store.Close(); err != nil {
+		p.t.Fatal(err)
+	}
+	var err error
+	if p.store, err = sessions.Open(p.t.Context(), p.home, "r-1"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place2) row(i int) sessions.Trajectory {
+	rows, _, err := p.store.Trajectories(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return rows[i]
+}
+
+func (p *place2) until(what string, ok func() bool) {
+	p.t.Helper()
+	wake, cancel := p.store.Wake()
+	defer cancel()
+	limit := time.After(60 * time.Second)
+	for !ok() {
+		select {
+		case <-wake:
+		case <-limit:
+			p.t.Fatalf("never: %s; %+v", what, p.row(0))
+		}
+	}
+}
+
+func (p *place2) events(kind sessions.Kind) []string {
+	all, err := p.store.Since(p.t.Context(), 0, 0)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var out []string
+	for _, e := range all {
+		if e.Kind == kind || kind == "" {
+			out = append(out, string(e.Kind)+" "+string(e.Data))
+		}
+	}
+	return out
+}
+
+// Finished its run stage, held before eval, the person quits, resumes.
+func TestHeldBeforeEvalThenResume(t *testing.T) {
+	p := setup(t, 1, nil)
+	e := p.engine()
+	key := p.run.Members[0]
+	e.Pause(key)
+	done := make(chan error, 1)
+	go func() { done <- e.Run(t.Context()) }()
+	p.until("held", func() bool { return p.row(0).State == sessions.Held })
+	if err := e.Step(key, "out"); err != nil {
+		t.Fatal(err)
+	}
+	p.until("held before eval", func() bool { r := p.row(0); return r.State == sessions.Held && r.HeldAt == sessions.BeforeEval })
+	before := p.row(0)
+	e.Stop()
+	<-done
+	p.reopen()
+	e = p.engine()
+	t.Logf("before: attempt %d turn %d finish %s; after New: attempt %d turn %d", before.Attempt, before.Turn, before.Finish, p.row(0).Attempt, p.row(0).Turn)
+	if p.row(0).Attempt != before.Attempt {
+		t.Errorf("%d recorded replies are thrown away and sampled again: %q", before.Turn, p.events(sessions.KindAttempt))
+	}
+}
+
+// craft commits events as if written by a process that was then killed.
+func (p *place2) craft(events ...any) {
+	p.t.Helper()
+	key := p.run.Members[0]
+	for _, x := range events {
+		w := sessions.Write{Key: key, Attempt: 1}
+		kind := sessions.KindState
+		switch x := x.(type) {
+		case sessions.Finished:
+			kind = sessions.KindFinish
+		case sessions.Rewarded:
+			kind = sessions.KindReward
+		case sessions.PatchTaken:
+			kind = sessions.KindPatch
+			w.Patch = make([]byte, x.Bytes)
+		case sessions.ReplyMade:
+			kind = sessions.KindReply
+			w.Turn = &sessions.Turn{Key: key, Attempt: 1, Index: x.Turn, Version: 1, Source: sessions.FromModel, Complete: true, Content: "x"}
+		case sessions.Intervention:
+			kind = sessions.KindIntervention
+		}
+		w.Events = []sessions.Event{sessions.NewEvent(time.Now(), key, kind, x)}
+		if err := p.store.Commit(p.t.Context(), w); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// Kill -9 between the last two commits of a trajectory.
+func TestLastFactsInTwoCommits(t *testing.T) {
+	zero, one := 0.0, 1.0
+	reply := sessions.ReplyMade{Turn: 1, Version: 1, Source: sessions.FromModel}
+	running := sessions.StateChange{State: sessions.Running}
+	for name, c := range map[string][]any{
+		"no_patch with its reward, state ran":    {running, reply, sessions.Finished{Reason: sessions.FinishTool}, sessions.PatchTaken{}, sessions.StateChange{State: sessions.Ran}, sessions.Finished{Reason: sessions.NoPatch}, sessions.Rewarded{Reward: &zero}},
+		"error_evaluation, state evaluating":     {running, reply, sessions.Finished{Reason: sessions.FinishTool}, sessions.PatchTaken{Bytes: 10}, sessions.StateChange{State: sessions.Ran}, sessions.StateChange{State: sessions.Evaluating}, sessions.Finished{Reason: sessions.ErrorEvaluation}},
+		"cancelled, state running":               {running, reply, sessions.Finished{Reason: sessions.CancelledByPerson}},
+		"cancelled while queued":                 {sessions.Finished{Reason: sessions.CancelledByPerson}},
+		"endpoint_lost, state running":           {running, reply, sessions.Finished{Reason: sessions.EndpointLost}},
+		"rewarded 1, state evaluating (control)": {running, reply, sessions.Finished{Reason: sessions.FinishTool}, sessions.PatchTaken{Bytes: 10}, sessions.StateChange{State: sessions.Ran}, sessions.StateChange{State: sessions.Evaluating}, sessions.Rewarded{Reward: &one}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := setup(t, 1, nil)
+			p.craft(c...)
+			p.reopen()
+			e := p.engine()
+			r := p.row(0)
+			if r.Attempt != 1 || e.items[0].attempt != 1 {
+				t.Errorf("its verdict was recorded; the resume starts attempt %d (reward now %v, finish %q)", r.Attempt, r.Reward, r.Finish)
+			}
+			if e.items[0].ran && r.Reward != nil {
+				t.Errorf("it has its reward %v and is evaluated again", *r.Reward)
+			}
+		})
+	}
+}
+
+// Feedback given before the first reply, then a crash.
+func TestInjectBeforeFirstReplyThenResume(t *testing.T) {
+	p := setup(t, 1, nil)
+	e := p.engine()
+	key := p.run.Members[0]
+	e.Pause(key)
+	done := make(chan error, 1)
+	go func() { done <- e.Run(t.Context()) }()
+	p.until("held", func() bool { return p.row(0).State == sessions.Held })
+	if err := e.Inject(key, "look in b.py"); err != nil {
+		t.Fatal(err)
+	}
+	p.until("intervened", func() bool { return p.row(0).Intervened })
+	e.Stop()
+	<-done
+	p.reopen()
+	e = p.engine()
+	if got := e.items[0].injected; len(got) != 1 {
+		t.Errorf("row intervened %v, feedback that comes back: %q", p.row(0).Intervened, got)
+	}
+}
+
+type slowTool struct {
+	sandbox.Sandbox
+	d time.Duration
+}
+
+func (s *slowTool) Shell(ctx context.Context) (sandbox.Shell, error) {
+	sh, err := s.Sandbox.Shell(ctx)
+	return &slowShell{sh, s.d}, err
+}
+
+type slowShell struct {
+	sandbox.Shell
+	d time.Duration
+}
+
+func (s *slowShell) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+	select {
+	case <-time.After(s.d):
+	case <-ctx.Done():
+		return sandbox.Result{}, context.Cause(ctx)
+	}
+	return s.Shell.Run(ctx, c)
+}
+
+// Replaying the recorded calls takes longer than limits.init.
+func TestReplayUnderInitLimit(t *testing.T) {
+	p := setup(t, 1, func(c *Config) { c.Limits.Init = Duration(5 * time.Second) })
+	p.prov.onOpen = func(s sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {
+		return &slowTool{sb, 6 * time.Second}, nil
+	}
+	e := p.engine()
+	done := make(chan error, 1)
+	go func() { done <- e.Run(t.Context()) }()
+	p.until("some calls", func() bool {
+		n := 0
+		for _, x := range p.events(sessions.KindToolFinished) {
+			var f sessions.ToolFinished
+			json.Unmarshal([]byte(strings.TrimPrefix(x, "tool.finished ")), &f)
+			if f.Tool == "execute_bash" && f.Turn < p.row(0).Turn {
+				n++
+			}
+		}
+		return n >= 1 && p.row(0).State == sessions.Running
+	})
+	e.Stop()
+	<-done
+	before := p.row(0)
+	p.reopen()
+	e = p.engine()
+	err := e.Run(t.Context())
+	r := p.row(0)
+	t.Logf("before turn %d, after: %s %s causes %q err %v", before.Turn, r.State, r.Finish, r.Causes, err)
+	if r.Finish == "error_initialization" {
+		t.Errorf("a trajectory of %d good turns became %s because its replay took longer than limits.init", before.Turn, r.Finish)
+	}
+}
+
+type rewardHook struct {
+	sandbox.Sandbox
+	after func()
+}
+
+func (s *rewardHook) ReadFile(ctx context.Context, path string) ([]byte, error) {
+	b, err := s.Sandbox.ReadFile(ctx, path)
+	if strings.HasSuffix(path, "reward.json") {
+		s.after()
+	}
+	return b, err
+}
+
+// Cancel (or stop) at the moment the verdict is in.
+func TestCancelAsTheVerdictComes(t *testing.T) {
+	for _, verb := range []string{"cancel", "stop"} {
+		t.Run(verb, func(t *testing.T) {
+			p := setup(t, 2, nil)
+			var e *Engine
+			p.prov.onOpen = func(s sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {
+				if !strings.HasSuffix(s.Name, ".0.a1.eval") {
+					return sb, nil
+				}
+				return &rewardHook{sb, func() {
+					if verb == "stop" {
+						e.Stop()
+					} else {
+						e.Cancel(p.run.Members[0])
+					}
+				}}, nil
+			}
+			e = p.engine()
+			err := e.Run(t.Context())
+			t.Logf("Run: %v", err)
+			t.Logf("%v", p.events(sessions.KindRunEnded))
+			if err != nil && !errors.Is(err, ErrStopped) || err != nil && strings.Contains(err.Error(), "session cannot be written") {
+				t.Errorf("one %s at the wrong moment: %v", verb, err)
+			}
+			for i := range 2 {
+				t.Logf("%s %s %s", p.row(i).Key, p.row(i).State, p.row(i).Finish)
+			}
+		})
+	}
+}
+
+// Verbs on what has ended.
+func TestVerbsAfterTheEnd(t *testing.T) {
+	p := setup(t, 1, nil)
+	e := p.engine()
+	if err := e.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n := len(p.events(""))
+	key := p.run.Members[0]
+	for name, err := range map[string]error{"pause": e.Pause(key), "continue": e.Continue(key), "step": e.Step(key, "into"), "cancel": e.Cancel(key), "inject": e.Inject(key, "x"), "finish": e.Finish(key)} {
+		if err == nil {
+			t.Errorf("%s of a trajectory that is %s was accepted", name, p.row(0).State)
+		}
+	}
+	t.Logf("events after run.ended: %q", p.events("")[n:])
+}
+
+// Goroutines and memory after trajectories ended.
+func TestKeptAfterEnd(t *testing.T) {
+	p := setup(t, 2, nil)
+	e := p.engine()
+	if err := e.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range e.items {
+		if it.patch != nil || it.turns != nil {
+			t.Errorf("%s has ended; %d bytes of patch and %d turns are kept", it.key, len(it.patch), len(it.turns))
+		}
+	}
+	kept := 0
+	for _, s := range e.streams.all {
+		kept += cap(s.tail)
+	}
+	t.Logf("%d streams, %d bytes of tails kept", len(e.streams.all), kept)
+}
+
+func dump(v any) string { b, _ := json.Marshal(v); return string(b) }
+
+var _ = fmt.Sprint
+var _ = filepath.Join
