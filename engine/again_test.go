@@ -280,9 +280,9 @@ func (s *slowShell) Run(ctx context.Context, c sandbox.Command) (sandbox.Result,
 
 // Replaying the recorded calls takes longer than limits.init.
 func TestReplayUnderInitLimit(t *testing.T) {
-	p := setup(t, 1, func(c *Config) { c.Limits.Init = Duration(5 * time.Second) })
+	p := setup(t, 1, func(c *Config) { c.Limits.Init = Duration(3 * time.Second) })
 	p.prov.onOpen = func(s sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {
-		return &slowTool{sb, 6 * time.Second}, nil
+		return &slowTool{sb, 2 * time.Second}, nil
 	}
 	e := p.engine()
 	done := make(chan error, 1)
@@ -296,7 +296,7 @@ func TestReplayUnderInitLimit(t *testing.T) {
 				n++
 			}
 		}
-		return n >= 1 && p.row(0).State == sessions.Running
+		return n >= 2 && p.row(0).State == sessions.Running
 	})
 	e.Stop()
 	<-done

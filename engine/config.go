@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -146,11 +147,20 @@ func (c Config) Check() error {
 	if c.Limits.Retries < 0 {
 		return fmt.Errorf("limits.retries is %d: it must not be negative", c.Limits.Retries)
 	}
-	if t := c.Generator.Sampling.Temperature; t != nil && !(*t >= 0 && *t <= 10) {
-		return fmt.Errorf("generator.sampling_params.temperature is %v: use a number from 0 to 10", *t)
+	for _, k := range []struct {
+		name string
+		n    float64
+	}{{"sandbox.cpus", c.Sandbox.CPUs}, {"sandbox.memory_mb", float64(c.Sandbox.MemoryMB)}, {"sandbox.pids", float64(c.Sandbox.Pids)},
+		{"endpoint.retries", float64(c.Endpoint.Retries)}} {
+		if !(k.n >= 0) {
+			return fmt.Errorf("%s is %v: it must not be negative", k.name, k.n)
+		}
 	}
-	if p := c.Generator.Sampling.TopP; p != nil && !(*p > 0 && *p <= 1) {
-		return fmt.Errorf("generator.sampling_params.top_p is %v: use a number above 0, up to 1", *p)
+	if c.Endpoint.Request == 0 || c.Endpoint.Idle == 0 {
+		return errors.New("endpoint.request_timeout and endpoint.idle_timeout must be above 0: a call without a limit can hang a run")
+	}
+	if err := checkSampling(c.Generator.Sampling); err != nil {
+		return err
 	}
 	switch c.Sandbox.Kind {
 	case "auto", "docker", "local":
@@ -161,6 +171,25 @@ func (c Config) Check() error {
 	case "", "bash", "execute_bash":
 	default:
 		return fmt.Errorf("tools.bash_name is %q: use execute_bash or bash", c.Tools.BashName)
+	}
+	return nil
+}
+
+func checkSampling(s infer.Sampling) error {
+	if t := s.Temperature; t != nil && !(*t >= 0 && *t <= 10) {
+		return fmt.Errorf("generator.sampling_params.temperature is %v: use a number from 0 to 10", *t)
+	}
+	if p := s.TopP; p != nil && !(*p > 0 && *p <= 1) {
+		return fmt.Errorf("generator.sampling_params.top_p is %v: use a number above 0, up to 1", *p)
+	}
+	if k := s.TopK; k != nil && *k < -1 {
+		return fmt.Errorf("generator.sampling_params.top_k is %d: use -1 or 0 (all) or more", *k)
+	}
+	if p := s.MinP; p != nil && !(*p >= 0 && *p <= 1) {
+		return fmt.Errorf("generator.sampling_params.min_p is %v: use a number from 0 to 1", *p)
+	}
+	if r := s.RepetitionPenalty; r != nil && !(*r > 0) {
+		return fmt.Errorf("generator.sampling_params.repetition_penalty is %v: use a number above 0", *r)
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 		e.items = append(e.items, t)
 		e.index[t.key] = dispatch.Item(i)
 	}
-	e.endpoint.Store(&Endpoint{URL: e.run.Endpoint, Model: e.run.Model, Healthy: true, Capabilities: o.Capabilities})
+	e.endpoint.Store(&Endpoint{URL: o.Client.URL(), Model: e.run.Model, Healthy: true, Capabilities: o.Capabilities})
 	e.gpus.Store(&[]GPU{})
 	e.live = dispatch.NewLive(e.core(), (*stages)(e))
 	return e, nil

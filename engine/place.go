@@ -161,11 +161,29 @@ type chooser struct {
 }
 
 // CheckSandboxes says which instance has no sandbox on this machine, and why.
-func CheckSandboxes(ctx context.Context, c Sandbox, ps map[sandbox.Kind]sandbox.Provider, instances []*task.Instance) error {
+// The first image that is absent is made or pulled right away, so that a wrong
+// name or a registry out of reach is known before anything starts; the others
+// come when they are needed.
+func CheckSandboxes(ctx context.Context, c Sandbox, ps map[sandbox.Kind]sandbox.Provider, instances []*task.Instance, progress func(string)) error {
 	kinds := chooser{config: c, providers: ps}
+	tried := false
 	for _, in := range instances {
-		if _, err := kinds.choose(ctx, in); err != nil {
+		kind, err := kinds.choose(ctx, in)
+		if err != nil {
 			return err
+		}
+		if tried || kind != sandbox.Docker {
+			continue
+		}
+		have, err := ps[kind].HasImage(ctx, in.Image)
+		if err == nil && !have {
+			tried = true
+			spec := in.Spec(kind)
+			spec.Progress = progress
+			err = ps[kind].EnsureImage(ctx, spec)
+		}
+		if err != nil {
+			return fmt.Errorf("task %s: %w", in.ID, err)
 		}
 	}
 	return nil

@@ -65,6 +65,9 @@ type Provider interface {
 	// HasImage reports whether an image is present without pulling or building.
 	// A provider without images answers false.
 	HasImage(ctx context.Context, image string) (bool, error)
+	// EnsureImage builds or pulls the spec's image when it is absent. A
+	// provider without images does nothing.
+	EnsureImage(ctx context.Context, spec Spec) error
 	Open(ctx context.Context, spec Spec) (Sandbox, error)
 	// Reap removes what owners that no longer live left behind (and only that)
 	// and names each thing removed.

@@ -36,7 +36,7 @@ func Create(ctx context.Context, home string, run Run) (*Store, error) {
 	if err := os.Rename(temp, dir); err != nil {
 		lock.Close()
 		if errors.Is(err, os.ErrExist) || exists(dir) {
-			return nil, fmt.Errorf("create run %s: %s exists already", run.ID, dir)
+			return nil, fmt.Errorf("create run %s: %w: %s", run.ID, ErrExists, dir)
 		}
 		return nil, fmt.Errorf("create run %s: %w", run.ID, err)
 	}

@@ -95,7 +95,7 @@ func explain(err error) error {
 	}
 	switch {
 	case code == full || errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("disk is full; free space there and resume the run: %w", err)
+		return fmt.Errorf("%w; free space there and resume the run: %w", ErrDiskFull, err)
 	case code == ioError:
 		return fmt.Errorf("disk cannot be read or written; check it and resume the run: %w", err)
 	case code == notADB || code == corrupt:

@@ -9,6 +9,12 @@ import (
 // ErrLocked says that another living process writes the run.
 var ErrLocked = errors.New("run is being written by another process")
 
+// ErrDiskFull says that nothing more can be written; what was is safe.
+var ErrDiskFull = errors.New("disk is full")
+
+// ErrExists says that a run of that id is there already.
+var ErrExists = errors.New("the run exists already")
+
 // ErrNoRun says that there is no such run.
 var ErrNoRun = errors.New("no such run")
 

@@ -51,7 +51,13 @@ func (c *Client) chatBody(r Request) wireRequest {
 	server := *c.server.Load()
 	w := wireRequest{
 		Model: c.Model(), Messages: toWire(r.Messages, server), Tools: toolsToWire(r.Tools),
-		Sampling: r.Sampling, MaxTokens: r.MaxTokens, MaxCompletionTokens: r.MaxTokens,
+		Sampling: r.Sampling,
+	}
+	// One name for the limit: strict servers refuse both, and each other's.
+	if c.oldLimit.Load() {
+		w.MaxTokens = r.MaxTokens
+	} else {
+		w.MaxCompletionTokens = r.MaxTokens
 	}
 	extras := c.extras.Load()
 	w.Logprobs = extras <= extrasLogprobs

@@ -143,7 +143,7 @@ func TestRequestBody(t *testing.T) {
 		{"role":"assistant","content":"","reasoning":"why","tool_calls":[{"id":"id1","type":"function","function":{"name":"add","arguments":"{\"a\": 1}"}}]},
 		{"role":"tool","content":"2","tool_call_id":"id1","name":"add"}],
 		"tools":[{"type":"function","function":{"name":"add","description":"adds","parameters":{"type":"object"}}}],
-		"temperature":0,"top_k":5,"stop":["END"],"max_tokens":7,"max_completion_tokens":7,"logprobs":true,"return_token_ids":true}`
+		"temperature":0,"top_k":5,"stop":["END"],"max_completion_tokens":7,"logprobs":true,"return_token_ids":true}`
 	var wanted map[string]any
 	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
 		t.Fatal(err)

@@ -50,7 +50,10 @@ type Client struct {
 
 	model  atomic.Pointer[string]
 	server atomic.Pointer[string] // as Probe found it, "" before
-	extras atomic.Int32           // what the server tolerates, see extras
+	// oldLimit: the token limit of a reply is sent as max_tokens, not as
+	// max_completion_tokens.
+	oldLimit atomic.Bool
+	extras   atomic.Int32 // what the server tolerates, see extras
 
 	scrapes sync.Mutex // guards last
 	last    counters

@@ -50,6 +50,7 @@ func (c *Client) Probe(ctx context.Context) (Capabilities, error) {
 	c.probeServer(ctx, &caps, owner)
 	server := caps.Server
 	c.server.Store(&server)
+	c.oldLimit.Store(server != "openai")
 	caps.Metrics = c.probeMetrics(ctx)
 	// The text's answer must be a list of ids, whatever the status says.
 	if ids, err := c.TokenizeText(ctx, "a"); err == nil && len(ids) > 0 {
@@ -155,10 +156,17 @@ func (c *Client) probeChat(ctx context.Context, caps *Capabilities) error {
 	defer cancel()
 	r := Request{Messages: []Message{{Role: "user", Content: "Hi"}}, MaxTokens: 1, SessionID: "probe"}
 	var first error
+	turned := false
 	for extras := extrasAll; extras <= extrasNone; extras++ {
 		c.extras.Store(extras)
 		reply, err := c.Chat(ctx, r)
 		var e *Error
+		if errors.As(err, &e) && e.Kind == BadRequest && !turned && strings.Contains(e.Message, "max_") {
+			turned = true // it wants the other name of the token limit
+			c.oldLimit.Store(!c.oldLimit.Load())
+			extras--
+			continue
+		}
 		if errors.As(err, &e) && e.Kind == BadRequest && extras < extrasNone {
 			if first == nil {
 				first = err
@@ -171,6 +179,9 @@ func (c *Client) probeChat(ctx context.Context, caps *Capabilities) error {
 				return first // what was wrong with the whole request says more
 			}
 			return err
+		}
+		if !c.oldLimit.Load() && reply.OutputTokens > r.MaxTokens {
+			c.oldLimit.Store(true) // it takes the newer name and does not heed it
 		}
 		caps.Chat = true
 		caps.TokenIDs = len(reply.PromptIDs) > 0 && len(reply.OutputIDs) > 0

@@ -46,8 +46,8 @@ type wireRequest struct {
 	Messages []wireMessage `json:"messages"`
 	Tools    []wireTool    `json:"tools,omitempty"`
 	Sampling
-	MaxTokens            int            `json:"max_tokens"`
-	MaxCompletionTokens  int            `json:"max_completion_tokens"`
+	MaxTokens            int            `json:"max_tokens,omitempty"`
+	MaxCompletionTokens  int            `json:"max_completion_tokens,omitempty"`
 	Logprobs             bool           `json:"logprobs,omitempty"`
 	ReturnTokenIDs       bool           `json:"return_token_ids,omitempty"`
 	ReturnPromptTokenIDs bool           `json:"return_prompt_token_ids,omitempty"`

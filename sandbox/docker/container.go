@@ -74,7 +74,7 @@ type Container struct {
 // Open starts a container for spec, after its image was built or pulled where
 // it is absent.
 func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
-	if err := p.ensure(ctx, spec); err != nil {
+	if err := p.EnsureImage(ctx, spec); err != nil {
 		return nil, err
 	}
 	select {

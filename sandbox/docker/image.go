@@ -25,8 +25,8 @@ func (p *Provider) HasImage(ctx context.Context, name string) (bool, error) {
 	return false, p.explain(fmt.Errorf("inspect image %s: %w", name, err))
 }
 
-// ensure makes the spec's image present: it is there, or is built, or pulled.
-func (p *Provider) ensure(ctx context.Context, spec sandbox.Spec) error {
+// EnsureImage makes the spec's image present: it is there, or is built, or pulled.
+func (p *Provider) EnsureImage(ctx context.Context, spec sandbox.Spec) error {
 	if spec.Image == "" {
 		return errors.New("the task names no image: set one, or set sandbox.kind=local")
 	}

@@ -112,6 +112,9 @@ func (p *Provider) Kind() sandbox.Kind { return sandbox.Local }
 // HasImage is always false: there are no images here.
 func (p *Provider) HasImage(context.Context, string) (bool, error) { return false, nil }
 
+// EnsureImage does nothing: a local sandbox runs on this machine's programs.
+func (p *Provider) EnsureImage(context.Context, sandbox.Spec) error { return nil }
+
 // Close closes every sandbox that is still open.
 func (p *Provider) Close() error {
 	p.mu.Lock()

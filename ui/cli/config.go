@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -86,7 +87,12 @@ func (c *config) check() error {
 		return err
 	}
 	s := c.Simulated
+	if u, err := url.Parse(c.Endpoint.URL); err == nil && u.User != nil {
+		return errors.New("endpoint.url holds a name or password, which would be stored with the run: put the key into a variable and name it with endpoint.api_key_env")
+	}
 	switch {
+	case !slices.Contains([]string{"", "default", "light", "mono"}, c.UI.Theme):
+		return fmt.Errorf("ui.theme is %q: use default, light or mono", c.UI.Theme)
 	case s.Concurrency < 1:
 		return fmt.Errorf("simulated.concurrency is %d: it must be at least 1", s.Concurrency)
 	case s.Scale < 1:

@@ -39,7 +39,7 @@ func (a *app) openEndpoint(ctx context.Context, c *config, close *closers) (*end
 	}
 	if name := c.Endpoint.KeyEnv; name != "" {
 		key, ok := os.LookupEnv(name)
-		if !ok {
+		if !ok || key == "" {
 			return nil, bad(fmt.Errorf("endpoint.api_key_env names %s, which is not set: export it first", name))
 		}
 		opt.Key = infer.Secret(key)

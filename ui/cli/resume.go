@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -48,8 +49,22 @@ func runArg(args []string) string {
 	return args[0]
 }
 
+// movable are the keys that a resume may change: where a run works and how much
+// at once, never what it samples.
+var movable = []string{"endpoint.url", "endpoint.api_key_env", "endpoint.request_timeout", "endpoint.idle_timeout", "endpoint.retries",
+	"endpoint.outage_limit", "dispatcher.max_", "sandbox.", "limits.", "simulated.latency", "simulated.tokens_per_second", "simulated.concurrency", "ui."}
+
+func mayMove(assignment string) error {
+	for _, key := range movable {
+		if strings.HasPrefix(strings.TrimSpace(assignment), key) {
+			return nil
+		}
+	}
+	return fmt.Errorf("--set %s: a resume keeps what the run samples; only %s… can change", assignment, strings.Join(movable, ", "))
+}
+
 // again opens a run to go on with it, with the configuration it was started
-// with; --config and --set are not for resumes, except where a run may move.
+// with, over today's defaults for keys that it did not know.
 func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 	w := &work{}
 	defer func() { err = w.abandon(err) }()
@@ -61,12 +76,14 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 	if err != nil {
 		return nil, bad(err)
 	}
-	w.config = &config{}
+	if w.config, err = a.load(); err != nil {
+		return nil, err
+	}
 	if err := json.Unmarshal(run.Config, w.config); err != nil {
 		return nil, fmt.Errorf("read the configuration of run %s: %w", run.ID, err)
 	}
 	for _, s := range a.overrides() {
-		if err := w.config.set(s); err != nil {
+		if err := firstError(mayMove(s), w.config.set(s)); err != nil {
 			return nil, bad(err)
 		}
 	}
@@ -80,6 +97,10 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 	w.title = run.Title
 	if w.ep, err = a.openEndpoint(ctx, w.config, &w.close); err != nil {
 		return nil, err
+	}
+	if w.ep.caps.Simulated != run.Simulate || w.ep.client.Model() != run.Model {
+		return nil, bad(fmt.Errorf("run %s was sampled from %s%s, and %s serves %s%s: one run has one policy", run.ID, run.Model, simulatedMark(run.Simulate),
+			w.ep.client.URL(), w.ep.client.Model(), simulatedMark(w.ep.caps.Simulated)))
 	}
 	return w, a.finishOpening(ctx, w, instances, func(home string) (*sessions.Store, error) { return sessions.Open(ctx, home, run.ID) })
 }

@@ -53,7 +53,11 @@ func (a *app) start(ctx context.Context) error {
 
 // work drives the engine behind a screen or progress lines.
 func (a *app) work(ctx context.Context, w *work) (err error) {
-	defer func() { err = errors.Join(err, w.close.Close()) }()
+	defer func() {
+		if failed := w.close.Close(); err == nil && failed != nil {
+			err = &exit{1, failed}
+		}
+	}()
 	if a.flags.headless || !a.onTerminal() {
 		err = a.headless(ctx, w)
 	} else {
@@ -62,6 +66,9 @@ func (a *app) work(ctx context.Context, w *work) (err error) {
 	if errors.Is(err, engine.ErrStopped) || ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, context.Canceled)) {
 		id := w.store.Run().ID
 		return &exit{1, fmt.Errorf("run %s is stopped, nothing is lost; `rollbench resume %s` goes on", id, id)}
+	}
+	if errors.Is(err, sessions.ErrDiskFull) {
+		return bad(err)
 	}
 	if err != nil {
 		return &exit{1, err}

@@ -11,6 +11,9 @@ import (
 
 // loadTasks reads the instances that the flags name.
 func (a *app) loadTasks(c *config, source string) ([]*task.Instance, string, error) {
+	if a.flags.limit < 0 {
+		return nil, "", bad(fmt.Errorf("--limit is %d: it must not be negative", a.flags.limit))
+	}
 	opt := task.Options{BuildArgs: c.Sandbox.BuildArgs}
 	var all []task.Instance
 	var err error

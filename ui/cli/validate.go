@@ -84,7 +84,7 @@ func (a *app) validate(ctx context.Context, parallel int) (err error) {
 	if err != nil {
 		return bad(err)
 	}
-	if err := engine.CheckSandboxes(ctx, c.Sandbox, ps, instances); err != nil {
+	if err := engine.CheckSandboxes(ctx, c.Sandbox, ps, instances, a.progress); err != nil {
 		return bad(err)
 	}
 	unsound := 0

@@ -35,6 +35,9 @@ func (c *closers) Close() error {
 	return errors.Join(errs...)
 }
 
+// progress of work before a run starts, on standard error.
+func (a *app) progress(line string) { fmt.Fprintln(a.err, line) }
+
 // providers of both kinds of sandbox. Docker is there even when no engine
 // answers: its Check says so.
 func (a *app) providers(ctx context.Context, c *config, home string, close *closers) (map[sandbox.Kind]sandbox.Provider, error) {
@@ -131,17 +134,21 @@ func (a *app) begin(ctx context.Context) (_ *work, err error) {
 		return nil, err
 	}
 	create := func(dir string) (*sessions.Store, error) {
-		id, err := sessions.NewRunID(time.Now(), dir)
-		if err != nil {
-			return nil, err
-		}
-		run := sessions.Run{ID: id, Created: time.Now(), Title: title, N: w.config.Generator.NumTrajectories,
+		run := sessions.Run{Created: time.Now(), Title: title, N: w.config.Generator.NumTrajectories,
 			Members: engine.Members(instances, w.config.Generator.NumTrajectories), Source: source, Policy: w.config.Dispatcher.Type,
 			Endpoint: w.ep.client.URL(), Model: w.ep.client.Model(), Simulate: w.ep.caps.Simulated, Config: recorded, Version: Version}
 		if run.Print, err = fingerprint(w, instances); err != nil {
 			return nil, err
 		}
-		return sessions.Create(ctx, dir, run)
+		for {
+			if run.ID, err = sessions.NewRunID(run.Created, dir); err != nil {
+				return nil, err
+			}
+			store, err := sessions.Create(ctx, dir, run)
+			if !errors.Is(err, sessions.ErrExists) { // else another start took the id meanwhile
+				return store, err
+			}
+		}
 	}
 	return w, a.finishOpening(ctx, w, instances, create)
 }
@@ -160,7 +167,7 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 	if err := a.reap(ctx, ps, func(s string) { w.notices = append(w.notices, s) }); err != nil {
 		w.notices = append(w.notices, oneLine(err))
 	}
-	if err := engine.CheckSandboxes(ctx, w.config.Sandbox, ps, instances); err != nil {
+	if err := engine.CheckSandboxes(ctx, w.config.Sandbox, ps, instances, a.progress); err != nil {
 		return bad(err)
 	}
 	if w.store, err = open(dir); err != nil {
