@@ -60,9 +60,11 @@ type Engine struct {
 	endpoint atomic.Pointer[Endpoint]
 	gpus     atomic.Pointer[[]GPU]
 	started  time.Time
-	wall     atomic.Int64 // of Run, once it has returned, in nanoseconds
-	running  atomic.Bool
-	paused   atomic.Bool
+	// isolation of the kinds of sandbox this run uses, in a word.
+	isolation string
+	wall      atomic.Int64 // of Run, once it has returned, in nanoseconds
+	running   atomic.Bool
+	paused    atomic.Bool
 
 	mu     sync.Mutex // guards failed
 	failed error      // the first error of the session itself
@@ -144,6 +146,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	}
 	e.endpoint.Store(&Endpoint{URL: o.Client.URL(), Model: e.run.Model, Healthy: true, Capabilities: o.Capabilities})
 	e.gpus.Store(&[]GPU{})
+	e.isolation = kinds.isolation(ctx)
 	e.live = dispatch.NewLive(e.core(), (*stages)(e))
 	return e, nil
 }

@@ -82,7 +82,7 @@ func (e *Engine) Status() *Status {
 		Ready: Queue{Waiting: q.Ready},
 		Run:   Queue{Waiting: q.Waiting[1], Busy: q.Busy[1], Limit: q.Limit[1]},
 		Eval:  Queue{Waiting: q.Waiting[2], Busy: q.Busy[2], Limit: q.Limit[2]},
-		Held:  q.Held, Live: q.Live, MaxLive: q.MaxLive, LimitedBy: q.LimitedBy,
+		Held:  q.Held, Live: q.Live, MaxLive: q.MaxLive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
 		Endpoint: *e.endpoint.Load(), GPUs: *e.gpus.Load(),
 		PerMinute: e.pace.perMinute(now, e.started),
 		Streams:   e.streams.snapshot(), Notes: e.notes.snapshot(),

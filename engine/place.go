@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"rollbench/engine/dispatch"
@@ -110,7 +111,8 @@ func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandb
 	if err != nil {
 		return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
 	}
-	if err := e.commit(ctx, t.key, sessions.KindSandbox, sessions.SandboxChange{Purpose: purpose, Open: true, Kind: string(t.kind), ID: sb.ID(), Image: spec.Image}); err != nil {
+	if err := e.commit(ctx, t.key, sessions.KindSandbox, sessions.SandboxChange{Purpose: purpose, Open: true, Kind: string(t.kind), ID: sb.ID(),
+		Image: spec.Image, Isolation: e.isolation}); err != nil {
 		return nil, errors.Join(err, sb.Close())
 	}
 	return sb, nil
@@ -228,7 +230,7 @@ func (c *chooser) decide(ctx context.Context, in *task.Instance) (sandbox.Kind, 
 	case "local":
 		switch {
 		case !in.LocalOK:
-			return "", fmt.Errorf("task %s needs its image: use --set sandbox.kind=docker", in.ID)
+			return "", fmt.Errorf("task %s cannot run in a local sandbox, it needs its image: use --sandbox docker", in.ID)
 		case !local.OK:
 			return "", why(sandbox.Local, local)
 		}
@@ -252,6 +254,25 @@ func (c *chooser) decide(ctx context.Context, in *task.Instance) (sandbox.Kind, 
 		return "", why(sandbox.Local, local)
 	}
 	return "", why(sandbox.Docker, docker)
+}
+
+// isolation of the chosen kinds, in a word each.
+func (c *chooser) isolation(ctx context.Context) string {
+	var words []string
+	for _, k := range []sandbox.Kind{sandbox.Docker, sandbox.Local} {
+		for _, chosen := range c.chosen {
+			if chosen != k {
+				continue
+			}
+			word := string(k)
+			if k == sandbox.Local {
+				word, _, _ = strings.Cut(c.report(ctx, k).Isolation, ":")
+			}
+			words = append(words, word)
+			break
+		}
+	}
+	return strings.Join(words, "+")
 }
 
 func (c *chooser) report(ctx context.Context, k sandbox.Kind) sandbox.Report {

@@ -25,6 +25,9 @@ type Status struct {
 	Live      int    `json:"live_sandboxes"`
 	MaxLive   int    `json:"max_live_sandboxes"` // 0: no limit
 	LimitedBy string `json:"limited_by"`         // init, run, eval, sandboxes or ""
+	// Isolation says in a word what contains the sandboxes of this run: docker,
+	// bubblewrap, namespaces, none; several are joined by +.
+	Isolation string `json:"isolation"`
 
 	Endpoint Endpoint `json:"endpoint"`
 	GPUs     []GPU    `json:"gpus"` // empty: none seen

@@ -13,13 +13,17 @@ import (
 // external opens text in the person's editor and brings it back as editedMsg.
 // The editor has the terminal meanwhile; the engine goes on.
 func (w *Workbench) external(text, ext string) tea.Cmd {
-	setting := w.opt.Editor
+	setting, screen := w.opt.Editor, w.opt.terminal
 	return func() tea.Msg {
 		path, err := writeTemp(text, ext)
 		if err != nil {
 			return editedMsg{err: err}
 		}
-		return tea.ExecProcess(editorCommand(setting, path), func(err error) tea.Msg {
+		editor := editorCommand(setting, path)
+		if screen != nil {
+			editor.Stdout = screen // the terminal itself: editors refuse a pipe
+		}
+		return tea.ExecProcess(editor, func(err error) tea.Msg {
 			return readTemp(path, text, err)
 		})()
 	}

@@ -28,9 +28,11 @@ type Options struct {
 	Theme    string // default, light, mono; "" asks COLORFGBG, else default
 	Editor   string // "": $VISUAL, $EDITOR, vi
 
-	Input  io.Reader        // default: the terminal
-	Output io.Writer        // default: the terminal
-	Clock  func() time.Time // default: time.Now
+	Input  io.Reader // default: the terminal
+	Output io.Writer // default: the terminal
+
+	terminal *os.File         // Output, when it is one
+	Clock    func() time.Time // default: time.Now
 }
 
 // Run shows the workbench until the person leaves or ctx ends. Leaving a
@@ -41,6 +43,7 @@ func Run(ctx context.Context, opt Options) error {
 	if opt.Output == nil {
 		opt.Output = os.Stdout
 	}
+	opt.terminal, _ = opt.Output.(*os.File)
 	out := shareOutput(opt.Output)
 	opt.Output = out
 	w, err := New(ctx, opt)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"rollbench/engine/infer"
@@ -50,7 +51,7 @@ func (l *Loop) request(ctx context.Context) error {
 		}
 		l.Watch.Doing(l.turn+1, "model")
 		defer l.Watch.Doing(l.turn+1, "")
-		reply, err = l.Model.Chat(ctx, infer.Request{Messages: messages, Tools: l.specs(), Sampling: l.Sampling,
+		reply, err = l.Model.Chat(ctx, infer.Request{Messages: messages, Tools: l.specs(), Sampling: l.sampling(l.turn + 1),
 			MaxTokens: room, SessionID: l.SessionID, Stream: l.Watch.Text,
 			Restart: func() { l.Watch.Doing(l.turn+1, "model") }})
 		return err
@@ -137,8 +138,22 @@ func (l *Loop) newTurn(r infer.Reply) *sessions.Turn {
 		}
 		t.Calls = append(t.Calls, call)
 	}
-	t.Sampling = encodeSampling(l.Sampling)
+	t.Sampling = encodeSampling(l.sampling(t.Index))
 	return t
+}
+
+// sampling settings of a turn. A seed of the configuration stands for the run:
+// each trajectory and turn draws its own from it, else the trajectories of a
+// group would be equal on an endpoint that heeds seeds.
+func (l *Loop) sampling(turn int) infer.Sampling {
+	s := l.Sampling
+	if s.Seed != nil {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%d %s %d %d", *s.Seed, l.Key, l.Attempt, turn)
+		seed := int64(h.Sum64() >> 33) // 31 bits: what every endpoint takes
+		s.Seed = &seed
+	}
+	return s
 }
 
 func encodeSampling(s infer.Sampling) json.RawMessage {

@@ -278,3 +278,25 @@ func TestOutageEndedByContinue(t *testing.T) {
 		}
 	})
 }
+
+// Siblings and turns draw different seeds from the run's one, the same each time.
+func TestSeeds(t *testing.T) {
+	seed := int64(3)
+	seeds := map[int64]bool{}
+	for id := range 2 {
+		for range 2 {
+			b := newBench(t, call("bash", `1`), call("finish", `{}`))
+			b.Key.ID, b.Sampling.Seed = id, &seed
+			b.run(t)
+			for _, r := range b.model.asked {
+				seeds[*r.Sampling.Seed] = true
+			}
+			if got := string(b.rec.turns["1.1"].Sampling); got != fmt.Sprintf(`{"seed":%d}`, *b.model.asked[0].Sampling.Seed) {
+				t.Errorf("recorded %s", got)
+			}
+		}
+	}
+	if len(seeds) != 4 || seeds[seed] {
+		t.Errorf("2 trajectories of 2 turns drew %v", seeds)
+	}
+}

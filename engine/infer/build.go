@@ -206,6 +206,11 @@ func (b *builder) check() string {
 	if b.output != nil && b.sawLogs && len(b.output) != len(b.logs) {
 		return fmt.Sprintf("%d token ids but %d logprobs", len(b.output), len(b.logs))
 	}
+	for i, p := range b.logs {
+		if p > 1e-3 { // a little above 0 is rounding
+			return fmt.Sprintf("the logprob of token %d is %v, above 0", i, p)
+		}
+	}
 	if b.usage == nil {
 		return ""
 	}

@@ -43,7 +43,7 @@ func Load(path string, opts ...Options) ([]Instance, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("load tasks %s: no such file or folder", path)
+		return nil, fmt.Errorf("load tasks %s: no such file or folder; give a Harbor task, a folder of them or a .jsonl file", path)
 	case err != nil:
 		return nil, fmt.Errorf("load tasks %s: %w", path, err)
 	}

@@ -41,7 +41,7 @@ func (p *Provider) build(ctx context.Context, name string, b sandbox.Build, prog
 	if len(last) > 0 {
 		err = fmt.Errorf("%w (last lines: %s)", err, strings.Join(last, " | "))
 	}
-	return fmt.Errorf("image %q: build failed: %w; correct environment/Dockerfile, or set sandbox.kind=local", name, err)
+	return fmt.Errorf("image %q: build failed: %w; correct environment/Dockerfile, or give it another base with --set sandbox.build_args.NAME=IMAGE (the bundled tasks: BASE)", name, err)
 }
 
 func (p *Provider) runBuild(ctx context.Context, name string, b sandbox.Build, progress func(string)) (err error) {

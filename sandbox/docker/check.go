@@ -44,9 +44,9 @@ func (p *Provider) Check(ctx context.Context) sandbox.Report {
 func fixFor(err error) string {
 	switch {
 	case os.IsPermission(err) || strings.Contains(err.Error(), "permission denied"):
-		return "add yourself to the group docker and log in again, or set sandbox.kind=local"
+		return "add yourself to the group docker and log in again, or use --sandbox local for tasks that allow it"
 	case client.IsErrConnectionFailed(err):
-		return "start the engine (systemctl start docker), name another in DOCKER_HOST, or set sandbox.kind=local"
+		return "start the engine (systemctl start docker), name another in DOCKER_HOST, or use --sandbox local for tasks that allow it"
 	}
-	return "see what the engine says above, or set sandbox.kind=local"
+	return "see what the engine says above, or use --sandbox local for tasks that allow it"
 }

@@ -273,7 +273,7 @@ func TestOpenCancelled(t *testing.T) {
 func TestMissingImage(t *testing.T) {
 	p := engine(t, Options{})
 	_, err := p.Open(t.Context(), sandbox.Spec{Image: "127.0.0.1:1/rollbench/no-such:1"})
-	if err == nil || !strings.HasPrefix(err.Error(), `image "127.0.0.1:1/rollbench/no-such:1": not present and cannot be pulled: `) || !strings.HasSuffix(err.Error(), "build it or set sandbox.kind=local") {
+	if err == nil || !strings.HasPrefix(err.Error(), `image "127.0.0.1:1/rollbench/no-such:1": not present and cannot be pulled: `) || !strings.HasSuffix(err.Error(), "build it, or name one that is there") {
 		t.Errorf("%v", err)
 	}
 	if _, err := p.Open(t.Context(), sandbox.Spec{}); err == nil || !strings.Contains(err.Error(), "names no image") {
@@ -398,7 +398,7 @@ func TestNoEngine(t *testing.T) {
 	if r := p.Check(t.Context()); r.OK || !strings.Contains(r.Fix, "start the engine") || r.Detail == "" {
 		t.Errorf("%+v", r)
 	}
-	if _, err := p.Open(t.Context(), sandbox.Spec{Image: "x"}); err == nil || !strings.Contains(err.Error(), "sandbox.kind=local") {
+	if _, err := p.Open(t.Context(), sandbox.Spec{Image: "x"}); err == nil || !strings.Contains(err.Error(), "--sandbox local") {
 		t.Errorf("%v", err)
 	}
 }

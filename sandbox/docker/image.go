@@ -28,7 +28,7 @@ func (p *Provider) HasImage(ctx context.Context, name string) (bool, error) {
 // EnsureImage makes the spec's image present: it is there, or is built, or pulled.
 func (p *Provider) EnsureImage(ctx context.Context, spec sandbox.Spec) error {
 	if spec.Image == "" {
-		return errors.New("the task names no image: set one, or set sandbox.kind=local")
+		return errors.New("the task names no image: set one (docker_image in task.toml, image in a row) or give it an environment/Dockerfile")
 	}
 	have, err := p.HasImage(ctx, spec.Image)
 	if err != nil || have {
@@ -78,7 +78,7 @@ func (p *Provider) pull(ctx context.Context, name string, progress func(string))
 }
 
 func noImage(name string, err error) error {
-	return fmt.Errorf("image %q: not present and cannot be pulled: %w; build it or set sandbox.kind=local", name, err)
+	return fmt.Errorf("image %q: not present and cannot be pulled: %w; build it, or name one that is there", name, err)
 }
 
 // flights makes concurrent requests for one image share the work.

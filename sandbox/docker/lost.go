@@ -95,7 +95,7 @@ func (c *Container) cause() string {
 // explain adds the fix to an error that says that no engine is there.
 func (p *Provider) explain(err error) error {
 	if client.IsErrConnectionFailed(err) {
-		return fmt.Errorf("%w; start the engine, name another in DOCKER_HOST, or set sandbox.kind=local", err)
+		return fmt.Errorf("%w; start the engine, name another in DOCKER_HOST, or use --sandbox local for tasks that allow it", err)
 	}
 	return err
 }

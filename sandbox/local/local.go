@@ -78,7 +78,7 @@ func New(opt Options) (*Provider, error) {
 		}
 	}
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, fmt.Errorf("local sandboxes: make home: %w", err)
+		return nil, fmt.Errorf("folder for sessions and sandboxes: %w; set ROLLBENCH_HOME to a folder that can be written", err)
 	}
 	// Mounts need the real path.
 	if opt.Home, err = filepath.EvalSymlinks(home); err != nil {

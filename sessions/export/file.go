@@ -88,7 +88,7 @@ func vacant(path string, overwrite bool) error {
 	case info.IsDir():
 		return fmt.Errorf("export to %s: it is a folder; name a file", path)
 	case !overwrite:
-		return fmt.Errorf("export to %s: the file exists; choose another name or allow overwriting", path)
+		return fmt.Errorf("export to %s: the file exists; choose another name, or --overwrite it", path)
 	}
 	return nil
 }

@@ -40,6 +40,7 @@ type flags struct {
 	endpoint  string
 	model     string
 	sandbox   string
+	bare      bool
 	headless  bool
 	json      bool
 }
@@ -131,6 +132,7 @@ func (a *app) taskFlags(c *cobra.Command) {
 	c.Flags().StringSliceVar(&a.flags.instances, "instances", nil, "only instances whose id matches one of these `GLOB`s")
 	c.Flags().IntVar(&a.flags.limit, "limit", 0, "only the first `N` instances")
 	c.Flags().StringVar(&a.flags.sandbox, "sandbox", "", "docker, local or auto (sets sandbox.kind)")
+	c.Flags().BoolVar(&a.flags.bare, "allow-uncontained", false, "run local sandboxes even where this machine cannot contain them")
 }
 
 func (a *app) runFlags(c *cobra.Command) {

@@ -79,6 +79,9 @@ func (a *app) overrides() []string {
 			out = append(out, f.key+"="+f.value)
 		}
 	}
+	if a.flags.bare {
+		out = append(out, "sandbox.allow_uncontained=true")
+	}
 	return out
 }
 
@@ -141,7 +144,11 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 		if !strings.HasPrefix(place, "--set") {
 			where = fmt.Sprintf("%s:%d", place, lineOf(text, key))
 		}
-		return meta, fmt.Errorf("%s: unknown key %s; did you mean %s?", where, key, nearest(key.String()))
+		near := nearest(key.String())
+		if d := distance(key.String(), near); d > len(key.String())/2+1 && last(key.String()) != last(near) {
+			return meta, fmt.Errorf("%s: unknown key %s; docs/config.md lists all keys", where, key)
+		}
+		return meta, fmt.Errorf("%s: unknown key %s; did you mean %s?", where, key, near)
 	}
 	return meta, nil
 }

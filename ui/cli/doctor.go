@@ -87,7 +87,7 @@ func (a *app) printChecks(checks []check) error {
 		}
 	}
 	if broken > 0 {
-		return &exit{1, fmt.Errorf("%d things keep a run from starting", broken)}
+		return &exit{1, errors.New("what is BROKEN above keeps a run from starting")}
 	}
 	_, err := fmt.Fprintln(a.out, "ready: `rollbench` starts a run")
 	return err
@@ -153,13 +153,20 @@ func program(ctx context.Context, name, what, fix string) check {
 	return k
 }
 
+func localDetail(r sandbox.Report) string {
+	if r.OK {
+		return r.Isolation
+	}
+	return r.Detail
+}
+
 // sandboxes: at least one kind must work.
 func (a *app) sandboxes(ctx context.Context, c *config, ps map[sandbox.Kind]sandbox.Provider) []check {
 	docker, local := ps[sandbox.Docker].Check(ctx), ps[sandbox.Local].Check(ctx)
 	any := docker.OK || local.OK
 	out := []check{
 		{name: "docker", ok: docker.OK, need: !any, detail: docker.Detail, fix: docker.Fix},
-		{name: "local", ok: local.OK, need: !any, detail: strings.TrimSpace(local.Detail + " " + local.Isolation), fix: local.Fix},
+		{name: "local", ok: local.OK, need: !any, detail: localDetail(local), fix: local.Fix},
 	}
 	if !docker.OK {
 		return out

@@ -19,8 +19,8 @@ func (a *app) headless(ctx context.Context, w *work) error {
 		lines = a.err
 	}
 	run := w.store.Run()
-	fmt.Fprintf(lines, "run %s: %s, %d trajectories of %d instances, %s at %s%s, %s\n", run.ID, run.Title, len(run.Members),
-		len(run.Members)/max(run.N, 1), run.Model, run.Endpoint, simulatedMark(run.Simulate), run.Policy)
+	fmt.Fprintf(lines, "run %s: %s, %d trajectories (%d × %d), %s at %s%s, %s\n", run.ID, run.Title, len(run.Members),
+		len(run.Members)/max(run.N, 1), run.N, run.Model, run.Endpoint, simulatedMark(run.Simulate), run.Policy)
 	for _, n := range w.notices {
 		fmt.Fprintln(lines, "note: "+n)
 	}

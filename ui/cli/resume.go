@@ -20,13 +20,14 @@ func (a *app) resumeCommand() *cobra.Command {
 trajectories stay as they are. The others go on where their last recorded reply
 left them when their sandbox can be brought back by replaying the recorded
 calls, else they start again as the next attempt. The set of trajectories does
-not change, and sandboxes that the dead process left are removed first.`,
+not change, and sandboxes that the dead process left are removed first. What was
+paused goes on.`,
 		Example: "  rollbench resume\n  rollbench resume r-1129-1842 --headless",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := a.again(cmd.Context(), runArg(args))
 			if err != nil {
-				return err
+				return beforeStart(cmd.Context(), err)
 			}
 			return a.work(cmd.Context(), w)
 		},

@@ -46,9 +46,17 @@ func (a *app) start(ctx context.Context) error {
 	}
 	w, err := a.begin(ctx)
 	if err != nil {
-		return err
+		return beforeStart(ctx, err)
 	}
 	return a.work(ctx, w)
+}
+
+// beforeStart tells an interruption from what is wrong with the input.
+func beforeStart(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return &exit{1, errors.New("interrupted before the run started")}
+	}
+	return err
 }
 
 // work drives the engine behind a screen or progress lines.
@@ -65,6 +73,11 @@ func (a *app) work(ctx context.Context, w *work) (err error) {
 	}
 	if errors.Is(err, engine.ErrStopped) || ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, context.Canceled)) {
 		id := w.store.Run().ID
+		if a.flags.json {
+			if err := a.printSummary(context.WithoutCancel(ctx), w); err != nil {
+				return &exit{1, err}
+			}
+		}
 		return &exit{1, fmt.Errorf("run %s is stopped, nothing is lost; `rollbench resume %s` goes on", id, id)}
 	}
 	if errors.Is(err, sessions.ErrDiskFull) {

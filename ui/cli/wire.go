@@ -124,7 +124,9 @@ func (a *app) begin(ctx context.Context) (_ *work, err error) {
 	}
 	w.title = title
 	for _, in := range instances {
-		w.notices = append(w.notices, in.Warnings...)
+		for _, text := range in.Warnings {
+			w.notices = append(w.notices, "task "+in.ID+": "+text)
+		}
 	}
 	recorded, err := json.Marshal(w.config) // before the simulated endpoint scales the budget
 	if err != nil {
