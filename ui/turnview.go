@@ -46,7 +46,7 @@ func turnTitle(t sessions.Turn) line {
 	if t.Source == sessions.FromOperator {
 		l.add(person, " · ✎ by a person")
 	}
-	if t.NewSample {
+	if t.NewSample && t.Source != sessions.FromOperator { // an edited reply starts a sample by design
 		l.add(warn, fmt.Sprintf(" · ≠ prefix broke at %d", t.BreakAt))
 	}
 	if t.Finish == "length" {

@@ -107,13 +107,14 @@ func TestSitting(t *testing.T) {
 			break
 		}
 		at := s.row(0).HeldAt
+		tm.sees("held at " + string(at)) // a verb counts for what the screen knows
 		tm.keys("s")
 		within(t, 40*time.Second, "it is held at the next gate", func() bool {
 			row := s.row(0)
 			return row.State == sessions.Held && row.HeldAt != at
 		})
 	}
-	tm.sees("edit")
+	tm.sees("held at "+string(sessions.AfterReply), "edit")
 
 	tm.keys("i")
 	tm.sees("feedback")
@@ -126,7 +127,8 @@ func TestSitting(t *testing.T) {
 	within(t, 20*time.Second, "both changes are recorded", func() bool {
 		return contains(s.verbs(), "inject") && contains(s.verbs(), "edit")
 	})
-	tm.keys("s") // the edited call runs
+	tm.sees("✎ by a person") // the screen has the edit
+	tm.keys("s")             // the edited call runs
 	within(t, 40*time.Second, "it is held after its tool", func() bool { return s.row(0).HeldAt == sessions.AfterTool })
 	tm.tmux("resize-window", "-t", "w", "-x", "120", "-y", "40")
 	tm.keys("P")
