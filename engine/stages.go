@@ -12,6 +12,7 @@ import (
 	"rollbench/engine/infer"
 	"rollbench/sandbox"
 	"rollbench/sessions"
+	"rollbench/tools"
 )
 
 // stages is the Engine as the dispatcher sees it. A stage that is interrupted
@@ -112,12 +113,8 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 	if l := time.Duration(e.opt.Config.Limits.Run); l > 0 {
 		limit = l
 	}
-	system := g.SystemPrompt
-	if system == "" {
-		system = agent.SystemPrompt
-	}
 	l := &agent.Loop{
-		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: system, Instruction: t.in.Instruction,
+		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: systemPrompt(g), Instruction: t.in.Instruction,
 			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit,
 			CanTokenize: e.opt.Capabilities.Tokenize, Outage: time.Duration(e.opt.Config.Endpoint.Outage), ContextLen: e.opt.Capabilities.MaxModelLen},
 		Model: e.model(t.key), Tools: t.place.tools, Record: e.store, Gate: t.gate,
@@ -128,6 +125,23 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 		l.Reinject(text)
 	}
 	return l
+}
+
+func systemPrompt(g Generator) string {
+	if g.SystemPrompt == "" {
+		return agent.SystemPrompt
+	}
+	return g.SystemPrompt
+}
+
+// Scaffold is what every policy of the configuration is told alike: the system
+// message and the tools.
+func Scaffold(c Config) (system string, specs []tools.Spec, err error) {
+	r, err := tools.New(tools.Env{}, c.Tools.enabled())
+	if err != nil {
+		return "", nil, err
+	}
+	return systemPrompt(c.Generator), r.Specs(), r.Close()
 }
 
 // session is the X-Session-ID: one per trajectory and attempt.

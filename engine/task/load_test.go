@@ -110,7 +110,7 @@ func TestLoadErrors(t *testing.T) {
 			t.Errorf("%s: got %v\nwant %s", name, err, c.want)
 		}
 	}
-	if _, err := Load(filepath.Join(dir, "nothing")); err == nil || !strings.HasSuffix(err.Error(), "nothing: no such file or folder") {
+	if _, err := Load(filepath.Join(dir, "nothing")); err == nil || !strings.HasSuffix(err.Error(), "nothing: no such file or folder; give a Harbor task, a folder of them or a .jsonl file") {
 		t.Errorf("missing path: %v", err)
 	}
 	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no task.toml in it or up to two folders down") {

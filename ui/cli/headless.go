@@ -30,7 +30,7 @@ func (a *app) headless(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	return a.printSummary(context.WithoutCancel(ctx), w)
+	return a.conclude(context.WithoutCancel(ctx), w)
 }
 
 func simulatedMark(yes bool) string {
@@ -199,6 +199,28 @@ type outcome struct {
 	Solved       int      `json:"solved"`
 	MeanReward   *float64 `json:"mean_reward"` // null when no trajectory has a reward
 	WallS        float64  `json:"wall_s"`      // of this process's part of the run
+}
+
+// conclude prints the summary. A run in which nothing worked is an error, with
+// the first cause; rewards are never one.
+func (a *app) conclude(ctx context.Context, w *work) error {
+	if err := a.printSummary(ctx, w); err != nil {
+		return err
+	}
+	rows, _, err := w.store.Trajectories(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.State != sessions.Failed {
+			return nil
+		}
+	}
+	why := rows[0].Finish
+	if len(rows[0].Causes) > 0 {
+		why = rows[0].Causes[0]
+	}
+	return fmt.Errorf("all %d trajectories failed: %s", len(rows), why)
 }
 
 func (a *app) printSummary(ctx context.Context, w *work) error {

@@ -111,7 +111,7 @@ func (a *app) screen(ctx context.Context, w *work) error {
 		return errors.Join(shown, failed)
 	}
 	if failed == nil {
-		return a.printSummary(context.WithoutCancel(ctx), w)
+		return a.conclude(context.WithoutCancel(ctx), w)
 	}
 	return failed
 }

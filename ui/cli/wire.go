@@ -139,7 +139,7 @@ func (a *app) begin(ctx context.Context) (_ *work, err error) {
 		run := sessions.Run{Created: time.Now(), Title: title, N: w.config.Generator.NumTrajectories,
 			Members: engine.Members(instances, w.config.Generator.NumTrajectories), Source: source, Policy: w.config.Dispatcher.Type,
 			Endpoint: w.ep.client.URL(), Model: w.ep.client.Model(), Simulate: w.ep.caps.Simulated, Config: recorded, Version: Version}
-		if run.Print, err = fingerprint(w, instances); err != nil {
+		if run.Print, err = fingerprint(w.config, w.ep, instances); err != nil {
 			return nil, err
 		}
 		for {
@@ -195,16 +195,4 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 		return bad(err)
 	}
 	return nil
-}
-
-// fingerprint is what two runs must share to be compared.
-func fingerprint(w *work, instances []*task.Instance) (json.RawMessage, error) {
-	ids := make([]string, len(instances))
-	for i, in := range instances {
-		ids[i] = in.ID
-	}
-	return json.Marshal(map[string]any{
-		"rollbench": Version, "generator": w.config.Generator, "tools": w.config.Tools, "limits": w.config.Limits,
-		"endpoint": map[string]any{"model": w.ep.client.Model(), "capabilities": w.ep.caps}, "instances": ids,
-	})
 }
