@@ -6,141 +6,53 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"rollbench/engine/infer"
 	"rollbench/engine/infer/simulated"
-	"rollbench/engine/task"
 	"rollbench/sandbox"
-	"rollbench/sandbox/local"
 	"rollbench/sessions"
 )
 
-type hookProvider struct {
-	sandbox.Provider
-	onOpen func(spec sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error)
-}
-
-func (h *hookProvider) Open(ctx context.Context, s sandbox.Spec) (sandbox.Sandbox, error) {
-	sb, err := h.Provider.Open(ctx, s)
-	if err == nil && h.onOpen != nil {
-		return h.onOpen(s, sb)
-	}
-	return sb, err
-}
-
-type place2 struct {
-	t     *testing.T
-	home  string
-	opt   Options
-	prov  *hookProvider
-	store *sessions.Store
-	run   sessions.Run
-}
-
-func setup(t *testing.T, n int, change func(*Config)) *place2 {
+// setup is a rig of one instance and n trajectories, with a limit on init.
+func setup(t *testing.T, n int, change func(*Config)) *rig {
 	t.Helper()
-	home := t.TempDir()
-	l, err := local.New(local.Options{Home: home, AllowUncontained: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	sim, err := simulated.Start(simulated.Options{Seed: 7, Latency: -1, TokensPerSecond: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { sim.Close() })
-	client, err := infer.New(infer.Options{BaseURL: sim.URL()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	caps, err := client.Probe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := task.Bundled()
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(all, func(in task.Instance) bool { return slices.Contains(in.Needs, "python3") })
-	in := &all[i]
-	c := Config{Generator: Generator{NumTrajectories: n, MaxIterations: 30, MaxPromptLength: 131072},
-		Dispatcher: Dispatcher{Type: "async_pipeline", MaxInit: 2, MaxRun: 2, MaxEval: 1, MaxLive: 4, Order: "group"},
-		Sandbox:    Sandbox{Kind: "local", AllowUncontained: true},
-		Tools:      Tools{Bash: true, BashName: "execute_bash", Editor: true, Finish: true, Observation: 30000, File: 10000},
-		Limits:     TimeLimits{Init: Duration(time.Minute)}}
-	if change != nil {
-		change(&c)
-	}
-	p := &place2{t: t, home: home, prov: &hookProvider{Provider: l}}
-	p.opt = Options{Config: c, Instances: []*task.Instance{in}, Providers: map[sandbox.Kind]sandbox.Provider{sandbox.Local: p.prov}, Client: client, Capabilities: caps,
-		Meet: func(session, stream string, in *task.Instance, workdir string) {
-			tk := simulated.Task{Workdir: workdir, TestCommand: in.TestCommand, Stream: stream}
-			edits, _ := in.Reference.Edits()
-			for _, e := range edits {
-				tk.Edits = append(tk.Edits, simulated.Edit{Path: e.Path, Old: e.Old, New: e.New, Create: e.Create, Delete: e.Delete})
-			}
-			sim.Register(session, tk)
-		}, Forget: sim.Forget}
-	p.run = sessions.Run{ID: "r-1", Created: time.Now(), N: n, Members: Members(p.opt.Instances, n)}
-	p.store, err = sessions.Create(t.Context(), home, p.run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func (p *place2) engine() *Engine {
-	p.t.Helper()
-	e, err := New(p.t.Context(), p.opt, p.store)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return e
+	return newRig(t, func(c *Config, _ *simulated.Options) {
+		c.Generator.NumTrajectories, c.Dispatcher.MaxRun, c.Limits.Init = n, 2, Duration(time.Minute)
+		if change != nil {
+			change(c)
+		}
+	}, "build-order-cycle")
 }
 
 // reopen is what a resume after a kill does to the session.
-func (p *place2) reopen() {
-	p.t.Helper()
-	if err := p.store.Close(); err != nil {
-		p.t.Fatal(err)
+func (r *rig) reopen() {
+	r.t.Helper()
+	if err := r.store.Close(); err != nil {
+		r.t.Fatal(err)
 	}
 	var err error
-	if p.store, err = sessions.Open(p.t.Context(), p.home, "r-1"); err != nil {
-		p.t.Fatal(err)
+	if r.store, err = sessions.Open(r.t.Context(), r.home, "r-test"); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
-func (p *place2) row(i int) sessions.Trajectory {
-	rows, _, err := p.store.Trajectories(p.t.Context())
+func (r *rig) row(i int) sessions.Trajectory {
+	r.t.Helper()
+	rows, _, err := r.store.Trajectories(r.t.Context())
 	if err != nil {
-		p.t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	return rows[i]
 }
 
-func (p *place2) until(what string, ok func() bool) {
-	p.t.Helper()
-	wake, cancel := p.store.Wake()
-	defer cancel()
-	limit := time.After(60 * time.Second)
-	for !ok() {
-		select {
-		case <-wake:
-		case <-limit:
-			p.t.Fatalf("never: %s; %+v", what, p.row(0))
-		}
-	}
-}
-
-func (p *place2) events(kind sessions.Kind) []string {
-	all, err := p.store.Since(p.t.Context(), 0, 0)
+// said are the events as text, those of a kind or all.
+func (r *rig) said(kind sessions.Kind) []string {
+	r.t.Helper()
+	all, err := r.store.Since(r.t.Context(), 0, 0)
 	if err != nil {
-		p.t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	var out []string
 	for _, e := range all {
@@ -155,7 +67,7 @@ func (p *place2) events(kind sessions.Kind) []string {
 func TestHeldBeforeEvalThenResume(t *testing.T) {
 	p := setup(t, 1, nil)
 	e := p.engine()
-	key := p.run.Members[0]
+	key := p.store.Run().Members[0]
 	e.Pause(key)
 	done := make(chan error, 1)
 	go func() { done <- e.Run(t.Context()) }()
@@ -171,14 +83,14 @@ func TestHeldBeforeEvalThenResume(t *testing.T) {
 	e = p.engine()
 	t.Logf("before: attempt %d turn %d finish %s; after New: attempt %d turn %d", before.Attempt, before.Turn, before.Finish, p.row(0).Attempt, p.row(0).Turn)
 	if p.row(0).Attempt != before.Attempt {
-		t.Errorf("%d recorded replies are thrown away and sampled again: %q", before.Turn, p.events(sessions.KindAttempt))
+		t.Errorf("%d recorded replies are thrown away and sampled again: %q", before.Turn, p.said(sessions.KindAttempt))
 	}
 }
 
 // craft commits events as if written by a process that was then killed.
-func (p *place2) craft(events ...any) {
+func (p *rig) craft(events ...any) {
 	p.t.Helper()
-	key := p.run.Members[0]
+	key := p.store.Run().Members[0]
 	for _, x := range events {
 		w := sessions.Write{Key: key, Attempt: 1}
 		kind := sessions.KindState
@@ -236,7 +148,7 @@ func TestLastFactsInTwoCommits(t *testing.T) {
 func TestInjectBeforeFirstReplyThenResume(t *testing.T) {
 	p := setup(t, 1, nil)
 	e := p.engine()
-	key := p.run.Members[0]
+	key := p.store.Run().Members[0]
 	e.Pause(key)
 	done := make(chan error, 1)
 	go func() { done <- e.Run(t.Context()) }()
@@ -281,7 +193,7 @@ func (s *slowShell) Run(ctx context.Context, c sandbox.Command) (sandbox.Result,
 // Replaying the recorded calls takes longer than limits.init.
 func TestReplayUnderInitLimit(t *testing.T) {
 	p := setup(t, 1, func(c *Config) { c.Limits.Init = Duration(3 * time.Second) })
-	p.prov.onOpen = func(s sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {
+	p.local.onOpen = func(s sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {
 		return &slowTool{sb, 2 * time.Second}, nil
 	}
 	e := p.engine()
@@ -289,7 +201,7 @@ func TestReplayUnderInitLimit(t *testing.T) {
 	go func() { done <- e.Run(t.Context()) }()
 	p.until("some calls", func() bool {
 		n := 0
-		for _, x := range p.events(sessions.KindToolFinished) {
+		for _, x := range p.said(sessions.KindToolFinished) {
 			var f sessions.ToolFinished
 			json.Unmarshal([]byte(strings.TrimPrefix(x, "tool.finished ")), &f)
 			if f.Tool == "execute_bash" && f.Turn < p.row(0).Turn {
@@ -329,8 +241,8 @@ func TestCancelAsTheVerdictComes(t *testing.T) {
 	for _, verb := range []string{"cancel", "stop"} {
 		t.Run(verb, func(t *testing.T) {
 			p := setup(t, 2, nil)
-			var e *Engine
-			p.prov.onOpen = func(s sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {
+			var e *rig
+			p.local.onOpen = func(s sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {
 				if !strings.HasSuffix(s.Name, ".0.a1.eval") {
 					return sb, nil
 				}
@@ -338,14 +250,14 @@ func TestCancelAsTheVerdictComes(t *testing.T) {
 					if verb == "stop" {
 						e.Stop()
 					} else {
-						e.Cancel(p.run.Members[0])
+						e.Cancel(p.store.Run().Members[0])
 					}
 				}}, nil
 			}
 			e = p.engine()
 			err := e.Run(t.Context())
 			t.Logf("Run: %v", err)
-			t.Logf("%v", p.events(sessions.KindRunEnded))
+			t.Logf("%v", p.said(sessions.KindRunEnded))
 			if err != nil && !errors.Is(err, ErrStopped) || err != nil && strings.Contains(err.Error(), "session cannot be written") {
 				t.Errorf("one %s at the wrong moment: %v", verb, err)
 			}
@@ -363,14 +275,14 @@ func TestVerbsAfterTheEnd(t *testing.T) {
 	if err := e.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	n := len(p.events(""))
-	key := p.run.Members[0]
+	n := len(p.said(""))
+	key := p.store.Run().Members[0]
 	for name, err := range map[string]error{"pause": e.Pause(key), "continue": e.Continue(key), "step": e.Step(key, "into"), "cancel": e.Cancel(key), "inject": e.Inject(key, "x"), "finish": e.Finish(key)} {
 		if err == nil {
 			t.Errorf("%s of a trajectory that is %s was accepted", name, p.row(0).State)
 		}
 	}
-	t.Logf("events after run.ended: %q", p.events("")[n:])
+	t.Logf("events after run.ended: %q", p.said("")[n:])
 }
 
 // Goroutines and memory after trajectories ended.

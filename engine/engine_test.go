@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,9 +24,11 @@ import (
 type faulty struct {
 	sandbox.Provider
 	fail func(name string) error // by the spec's name
-	mu   sync.Mutex
-	live int
-	most int
+	// onOpen may stand something between the engine and a sandbox.
+	onOpen func(spec sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error)
+	mu     sync.Mutex
+	live   int
+	most   int
 }
 
 func (f *faulty) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
@@ -42,7 +45,11 @@ func (f *faulty) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, 
 	defer f.mu.Unlock()
 	f.live++
 	f.most = max(f.most, f.live)
-	return &counted{Sandbox: sb, f: f}, nil
+	sb = &counted{Sandbox: sb, f: f}
+	if f.onOpen != nil {
+		return f.onOpen(spec, sb)
+	}
+	return sb, nil
 }
 
 type counted struct {
@@ -71,8 +78,11 @@ type rig struct {
 	sim   *simulated.Server
 }
 
-func newRig(t *testing.T, set func(*Config, *simulated.Options)) *rig {
+func newRig(t *testing.T, set func(*Config, *simulated.Options), ids ...string) *rig {
 	t.Helper()
+	if ids == nil {
+		ids = []string{"pager-last-page", "config-precedence"}
+	}
 	r := &rig{t: t, home: t.TempDir()}
 	c := Config{
 		Generator:  Generator{NumTrajectories: 2, MaxIterations: 30, MaxPromptLength: 1 << 17},
@@ -91,7 +101,7 @@ func newRig(t *testing.T, set func(*Config, *simulated.Options)) *rig {
 	}
 	var instances []*task.Instance
 	for i := range all {
-		if all[i].ID == "pager-last-page" || all[i].ID == "config-precedence" {
+		if slices.Contains(ids, all[i].ID) {
 			instances = append(instances, &all[i])
 		}
 	}

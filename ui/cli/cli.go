@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -83,6 +84,16 @@ func Main(args []string, defaults string) int {
 		fmt.Fprintln(a.err, "rollbench: "+text)
 	}
 	return code
+}
+
+// self is how the person called this program: `go run .` leaves no program to
+// call by name.
+func self() string {
+	path, err := os.Executable()
+	if err == nil && strings.Contains(path, string(filepath.Separator)+"go-build") {
+		return "go run ."
+	}
+	return "rollbench"
 }
 
 // oneLine is an error as the person reads it; the whole chain is in the log.

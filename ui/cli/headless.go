@@ -238,7 +238,7 @@ func (a *app) printSummary(ctx context.Context, w *work) error {
 	if o.MeanReward != nil {
 		mean = fmt.Sprintf("%.3f", *o.MeanReward)
 	}
-	_, err = fmt.Fprintf(a.out, "run %s%s: %d trajectories, %d done, %d failed, %d cancelled, %d masked, %d solved, mean reward %s, %.1f s\nexport with: rollbench export %s -o transitions.jsonl\n",
-		o.Run, simulatedMark(o.Simulated), o.Trajectories, o.Done, o.Failed, o.Cancelled, o.Masked, o.Solved, mean, o.WallS, o.Run)
+	_, err = fmt.Fprintf(a.out, "run %s%s: %d trajectories, %d done, %d failed, %d cancelled, %d masked, %d solved, mean reward %s, %.1f s\nexport with: %s export %s -o transitions.jsonl\n",
+		o.Run, simulatedMark(o.Simulated), o.Trajectories, o.Done, o.Failed, o.Cancelled, o.Masked, o.Solved, mean, o.WallS, self(), o.Run)
 	return err
 }

@@ -78,7 +78,7 @@ func (a *app) work(ctx context.Context, w *work) (err error) {
 				return &exit{1, err}
 			}
 		}
-		return &exit{1, fmt.Errorf("run %s is stopped, nothing is lost; `rollbench resume %s` goes on", id, id)}
+		return &exit{1, fmt.Errorf("run %s is stopped, nothing is lost; `%s resume %s` goes on", id, self(), id)}
 	}
 	if errors.Is(err, sessions.ErrDiskFull) {
 		return bad(err)
