@@ -9,6 +9,17 @@ import (
 	"rollbench/engine/infer"
 )
 
+// isolation says what contains the run's sandboxes.
+func isolation(s *engine.Status) line {
+	switch s.Isolation {
+	case "":
+		return nil
+	case "none":
+		return line{{warn, "  sandboxes NOT ISOLATED"}}
+	}
+	return line{{dim, "  in " + cleanLine(s.Isolation)}}
+}
+
 // pace says what limits the run, how fast it goes and when it will be over.
 func (p *gaugePane) pace(now time.Time) line {
 	l := line{{plain, " "}}
@@ -35,7 +46,7 @@ func (p *gaugePane) pace(now time.Time) line {
 		l.add(dim, "not limited")
 	}
 	if s.Paused { // neither speed nor end mean anything now
-		return append(l, p.old(now)...)
+		return append(append(l, isolation(s)...), p.old(now)...)
 	}
 	if s.PerMinute > 0 {
 		l.add(dim, "  ")
@@ -44,6 +55,7 @@ func (p *gaugePane) pace(now time.Time) line {
 	}
 	l.add(dim, "  ETA ")
 	l.add(plain, eta(s.ETA))
+	l = append(l, isolation(s)...)
 	l = append(l, p.old(now)...)
 	if n := len(s.Notes); n > 0 {
 		l.add(dim, "  "+cleanLine(s.Notes[n-1]))

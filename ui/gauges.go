@@ -207,13 +207,6 @@ func (p *gaugePane) strip(bar int) line {
 	if s := p.status; s != nil {
 		l.add(dim, " │ sandboxes ")
 		l.add(plain, fmt.Sprint(s.Live)+limit(s.MaxLive))
-		switch s.Isolation {
-		case "":
-		case "none":
-			l.add(warn, " NOT ISOLATED")
-		default:
-			l.add(dim, " in "+s.Isolation)
-		}
 	}
 	return l
 }
