@@ -36,11 +36,19 @@ func (in *Instance) prepare(ctx context.Context, sb sandbox.Sandbox, cut bool) e
 		env["ROLLBENCH_CUT"] = "1"
 	}
 	_, err = runScript(ctx, sb, prepareScript, env, prepareLimit)
+	contained := sb.Path("/tests") == "/tests" // else GOCACHE is a folder of this machine
+	if err == nil && sb.Kind() == sandbox.Local && contained && in.Env[GoCacheVar] != "" {
+		_, err = runScript(ctx, sb, `cp -r "$`+GoCacheVar+`" "$GOCACHE"`, nil, prepareLimit)
+	}
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", in.ID, err)
 	}
 	return nil
 }
+
+// GoCacheVar names, in Instance.Env, a read-only Go build cache that a local
+// sandbox starts its own from.
+const GoCacheVar = "ROLLBENCH_GOCACHE"
 
 // scriptError is a script of ours that ended with another code than 0.
 type scriptError struct {

@@ -26,7 +26,7 @@ process, not other containers, not sessions.`,
 			}
 			var close closers
 			defer func() { err = errors.Join(err, close.Close()) }()
-			ps, err := a.providers(cmd.Context(), c, dir, &close)
+			ps, err := a.providers(cmd.Context(), c, dir, nil, &close)
 			if err != nil {
 				return bad(err)
 			}

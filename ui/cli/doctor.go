@@ -61,7 +61,7 @@ func (a *app) doctor(ctx context.Context) (err error) {
 	} {
 		checks = append(checks, program(ctx, p.name, p.what, p.fix))
 	}
-	ps, err := a.providers(ctx, c, dir, &close)
+	ps, err := a.providers(ctx, c, dir, nil, &close)
 	if err != nil {
 		checks = append(checks, check{name: "sandboxes", need: true, detail: oneLine(err), fix: "see the line above"})
 	} else {

@@ -80,7 +80,7 @@ func (a *app) validate(ctx context.Context, parallel int) (err error) {
 	}
 	var close closers
 	defer func() { err = errors.Join(err, close.Close()) }()
-	ps, err := a.providers(ctx, c, dir, &close)
+	ps, err := a.providers(ctx, c, dir, instances, &close)
 	if err != nil {
 		return bad(err)
 	}

@@ -40,8 +40,16 @@ func (a *app) progress(line string) { fmt.Fprintln(a.err, line) }
 
 // providers of both kinds of sandbox. Docker is there even when no engine
 // answers: its Check says so.
-func (a *app) providers(ctx context.Context, c *config, home string, close *closers) (map[sandbox.Kind]sandbox.Provider, error) {
-	l, err := local.New(local.Options{Home: home, AllowUncontained: c.Sandbox.AllowUncontained})
+func (a *app) providers(ctx context.Context, c *config, home string, instances []*task.Instance, close *closers) (map[sandbox.Kind]sandbox.Provider, error) {
+	opt := local.Options{Home: home, AllowUncontained: c.Sandbox.AllowUncontained}
+	cache, err := a.goCache(ctx, c, home, instances)
+	if err != nil {
+		return nil, err
+	}
+	if cache != "" {
+		opt.ReadOnly = []string{cache}
+	}
+	l, err := local.New(opt)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +170,7 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 	if err != nil {
 		return bad(err)
 	}
-	ps, err := a.providers(ctx, w.config, dir, &w.close)
+	ps, err := a.providers(ctx, w.config, dir, instances, &w.close)
 	if err != nil {
 		return bad(err)
 	}
