@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"rollbench/sessions"
 )
@@ -75,7 +77,26 @@ func (s *shop) leftNothing() {
 // brought back: the same attempt, its turns kept.
 func TestResumeGoesOn(t *testing.T) {
 	s := newShop(t)
-	s.killAfter(1, "] done", append([]string{"run", "--headless", "--limit", "2", "--sandbox", "local"}, slow...)...)
+	// A turn takes 300 ms and more, so the kill falls into the turn that was seen.
+	cmd := s.command("run", "--headless", "--limit", "1", "--sandbox", "local", "--set", "simulated.latency=300ms")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 40*time.Second, "a trajectory is in the middle of its run stage", func() bool {
+		r, err := sessions.OpenReader(t.Context(), s.home, "latest")
+		if err != nil {
+			return false // the run is being made
+		}
+		defer r.Close()
+		rows, _, err := r.Trajectories(t.Context())
+		return err == nil && slices.ContainsFunc(rows, func(row sessions.Trajectory) bool {
+			return row.State == sessions.Running && row.Turn >= 2
+		})
+	})
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
 	inTheMiddle := map[sessions.Key]sessions.Trajectory{}
 	for key, row := range s.rows() {
 		if row.State == sessions.Running && row.Turn >= 2 {
