@@ -117,7 +117,7 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: systemPrompt(g), Instruction: t.in.Instruction,
 			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit,
 			CanTokenize: e.opt.Capabilities.Tokenize, Outage: time.Duration(e.opt.Config.Endpoint.Outage), ContextLen: e.opt.Capabilities.MaxModelLen},
-		Model: e.model(t.key), Tools: t.place.tools, Record: e.store, Gate: t.gate,
+		Model: e.model(), Tools: t.place.tools, Record: e.store, Gate: t.gate,
 		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Now: time.Now,
 	}
 	l.Restore(t.turns)
@@ -151,7 +151,7 @@ func (e *Engine) session(t *trajectory) string {
 
 // model is the endpoint as the loop sees it; a configuration without
 // streaming takes the stream away.
-func (e *Engine) model(sessions.Key) agent.Model {
+func (e *Engine) model() agent.Model {
 	if e.opt.Config.Endpoint.Streaming {
 		return e.opt.Client
 	}

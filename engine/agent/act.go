@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -101,7 +102,7 @@ func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation
 	}
 	told := l.commit(ctx, sessions.KindToolFinished, sessions.ToolFinished{Turn: l.turn, Tool: c.Name, Status: o.Status,
 		Exit: o.Exit, Wall: o.Wall, Bytes: int64(len(r.Text)) + r.Dropped})
-	return o, r.Finish, firstOf(told, err)
+	return o, r.Finish, cmp.Or(told, err)
 }
 
 // observed are a turn's observations as messages.

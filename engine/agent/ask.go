@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,7 +102,7 @@ func (l *Loop) room(ctx context.Context, messages []infer.Message) (int, error) 
 // interruption from outside and an error of the session stay what they are.
 func (l *Loop) modelEnd(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
-		return firstOf(context.Cause(ctx), err)
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	var e *infer.Error
 	if !errors.As(err, &e) {
@@ -111,15 +112,6 @@ func (l *Loop) modelEnd(ctx context.Context, err error) error {
 		return &ending{reason: sessions.ContextWindowExceeded, detail: e.Message, cause: err}
 	}
 	return &ending{reason: sessions.EndpointLost, detail: err.Error(), cause: err}
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // newTurn is the reply as a turn, with its ids checked against the turn before.

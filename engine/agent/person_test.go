@@ -207,11 +207,3 @@ type goneModel struct{ *script }
 func (g *goneModel) Tokenize(context.Context, []infer.Message, []infer.Tool, bool) ([]int32, error) {
 	return nil, errors.Join(infer.ErrNoTokenize)
 }
-
-type silentModel struct{ *script }
-
-func (m *silentModel) Chat(ctx context.Context, r infer.Request) (infer.Reply, error) {
-	reply, err := m.script.Chat(ctx, r)
-	reply.PromptIDs, reply.OutputIDs, reply.PromptTokens, reply.OutputTokens = nil, nil, 0, 0
-	return reply, err
-}

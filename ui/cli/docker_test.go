@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func (s *shop) containers() []string {
 	for line := range strings.Lines(string(out)) {
 		id, owner, _ := strings.Cut(strings.TrimSpace(line), " ")
 		pid, _, _ := strings.Cut(owner, "/")
-		if contains(s.pids, pid) {
+		if slices.Contains(s.pids, pid) {
 			ours = append(ours, id)
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,25 +62,16 @@ func follow(ctx context.Context, w *work, lines io.Writer, done <-chan error) er
 	for {
 		select {
 		case err := <-done:
-			return firstError(err, f.pull(context.WithoutCancel(ctx)))
+			return cmp.Or(err, f.pull(context.WithoutCancel(ctx)))
 		case <-wake:
 			if err := f.pull(context.WithoutCancel(ctx)); err != nil {
 				w.engine.Stop()
-				return firstError(<-done, err)
+				return cmp.Or(<-done, err)
 			}
 		case <-tick.C:
 			f.queues()
 		}
 	}
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 type follower struct {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -84,7 +85,7 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 		return nil, fmt.Errorf("read the configuration of run %s: %w", run.ID, err)
 	}
 	for _, s := range a.overrides() {
-		if err := firstError(mayMove(s), w.config.set(s)); err != nil {
+		if err := cmp.Or(mayMove(s), w.config.set(s)); err != nil {
 			return nil, bad(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,7 +126,7 @@ func TestSitting(t *testing.T) {
 	tm.keys("-l", " # by a person")
 	tm.keys("C-s")
 	within(t, 20*time.Second, "both changes are recorded", func() bool {
-		return contains(s.verbs(), "inject") && contains(s.verbs(), "edit")
+		return slices.Contains(s.verbs(), "inject") && slices.Contains(s.verbs(), "edit")
 	})
 	tm.sees("✎ by a person") // the screen has the edit
 	tm.keys("s")             // the edited call runs
@@ -142,15 +143,6 @@ func TestSitting(t *testing.T) {
 	tm.sees("left with 0", "4 trajectories, 4 done")
 
 	s.checkSitting()
-}
-
-func contains(list []string, x string) bool {
-	for _, y := range list {
-		if x == y {
-			return true
-		}
-	}
-	return false
 }
 
 // verbs of the interventions so far.
@@ -180,7 +172,7 @@ func (s *shop) checkSitting() {
 			held[st.Held]++
 		}
 	}
-	if !contains(commands, "pause") || !contains(commands, "step") || !contains(commands, "continue") || held[sessions.HeldPaused] != 4 || held[sessions.HeldStep] == 0 {
+	if !slices.Contains(commands, "pause") || !slices.Contains(commands, "step") || !slices.Contains(commands, "continue") || held[sessions.HeldPaused] != 4 || held[sessions.HeldStep] == 0 {
 		t.Errorf("commands %v, held %v", commands, held)
 	}
 	files, err := filepath.Glob(filepath.Join(s.home, "*.jsonl"))
