@@ -66,8 +66,10 @@ type Engine struct {
 	running   atomic.Bool
 	paused    atomic.Bool
 
-	mu     sync.Mutex // guards failed
-	failed error      // the first error of the session itself
+	changing sync.Mutex // held while the limits change
+	mu       sync.Mutex // guards failed and limits
+	failed   error      // the first error of the session itself
+	limits   Limits     // in force
 }
 
 // trajectory is what the stages of one trajectory hand on. Its fields belong
@@ -112,6 +114,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	}
 	e := &Engine{opt: o, store: store, run: store.Run(), index: map[sessions.Key]dispatch.Item{},
 		streams: newStreams(), notes: &notes{}, pace: &pace{}, started: time.Now()}
+	e.limits = o.Config.Dispatcher.Limits()
 	e.ctx, e.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	byID := map[string]*task.Instance{}
 	for _, in := range o.Instances {
@@ -257,8 +260,7 @@ func (e *Engine) begin(ctx context.Context) error {
 	now := time.Now()
 	return e.store.Commit(ctx, sessions.Write{Events: []sessions.Event{
 		sessions.NewEvent(now, sessions.Key{}, sessions.KindRunStarted, sessions.RunStarted{PID: os.Getpid(), Host: host, Resumed: resumed, Policy: d.Type}),
-		sessions.NewEvent(now, sessions.Key{}, sessions.KindLimits, sessions.Limits{Who: "config", MaxInit: d.MaxInit, MaxAgents: d.MaxRun,
-			MaxEval: d.MaxEval, MaxLive: d.MaxLive, MaxReady: d.MaxReady, Policy: d.Type, NumMembers: len(e.items)}),
+		sessions.NewEvent(now, sessions.Key{}, sessions.KindLimits, e.limitsFact("config", "", d.Limits())),
 	}})
 }
 

@@ -62,14 +62,42 @@ func (e *Engine) look(ctx context.Context) {
 
 // saveGauge persists the snapshot for readers in other processes.
 func (e *Engine) saveGauge(ctx context.Context) {
-	data, err := json.Marshal(e.Status())
+	s := e.Status()
+	data, err := json.Marshal(s)
 	if err != nil { // numbers from the endpoint that JSON cannot hold
 		e.opt.Log.Warn("gauge", "error", err)
 		return
 	}
-	if err := e.store.PutGauge(ctx, data); err != nil && ctx.Err() == nil {
+	point, err := json.Marshal(pointOf(s))
+	if err != nil {
+		e.opt.Log.Warn("gauge", "error", err)
+		return
+	}
+	if err := e.store.PutGauge(ctx, data, point); err != nil && ctx.Err() == nil {
 		e.fail(err)
 	}
+}
+
+// pointOf the time series is what a snapshot says in numbers.
+func pointOf(s *Status) Point {
+	p := Point{At: s.At, Ready: s.Ready.Waiting, Held: s.Held, Live: s.Live, Ended: s.Ended}
+	for i, q := range []Queue{s.Init, s.Run, s.Eval} {
+		p.Waiting[i], p.Busy[i], p.Limit[i] = q.Waiting, q.Busy, q.Limit
+	}
+	if g := s.Endpoint.Gauges; g != nil {
+		p.Requests, p.Queued, p.KVUse, p.Tokens = g.Running, g.Waiting, g.KVUse, g.TokensPerSec
+	}
+	sum, n := 0.0, 0.0
+	for _, g := range s.GPUs {
+		if g.Util != nil {
+			sum, n = sum+*g.Util, n+1
+		}
+	}
+	if n > 0 {
+		mean := sum / n
+		p.GPU = &mean
+	}
+	return p
 }
 
 // Status is the snapshot of now.
@@ -82,7 +110,7 @@ func (e *Engine) Status() *Status {
 		Ready: Queue{Waiting: q.Ready},
 		Run:   Queue{Waiting: q.Waiting[1], Busy: q.Busy[1], Limit: q.Limit[1]},
 		Eval:  Queue{Waiting: q.Waiting[2], Busy: q.Busy[2], Limit: q.Limit[2]},
-		Held:  q.Held, Live: q.Live, MaxLive: q.MaxLive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
+		Held:  q.Held, Ended: len(e.items) - q.Left, Live: q.Live, MaxLive: q.MaxLive, Limits: e.Limits(), LimitedBy: q.LimitedBy, Isolation: e.isolation,
 		Endpoint: *e.endpoint.Load(), GPUs: *e.gpus.Load(),
 		PerMinute: e.pace.perMinute(now, e.started),
 		Streams:   e.streams.snapshot(), Notes: e.notes.snapshot(),

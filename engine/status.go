@@ -3,8 +3,10 @@ package engine
 import (
 	"time"
 
+	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
 	"rollbench/sessions"
+	"rollbench/sessions/stats"
 )
 
 // Status is one immutable snapshot of a running engine: gauges, not facts.
@@ -21,10 +23,17 @@ type Status struct {
 	Run   Queue `json:"run"`
 	Eval  Queue `json:"eval"`
 	Held  int   `json:"held"`
+	Ended int   `json:"ended"`
 
-	Live      int    `json:"live_sandboxes"`
-	MaxLive   int    `json:"max_live_sandboxes"` // 0: no limit
-	LimitedBy string `json:"limited_by"`         // init, run, eval, sandboxes or ""
+	Live    int    `json:"live_sandboxes"`
+	MaxLive int    `json:"max_live_sandboxes"` // 0: no limit
+	Limits  Limits `json:"limits"`             // as configured or last changed
+	// Adaptive is dispatcher.adaptive, "" when the limits stay as they are set.
+	Adaptive  string `json:"adaptive,omitempty"`
+	LimitedBy string `json:"limited_by"` // init, run, eval, sandboxes or ""
+	// Stall is there while nothing has moved for a while.
+	Stall *Stall       `json:"stall,omitempty"`
+	Tools []stats.Tool `json:"tools"` // by name
 	// Isolation says in a word what contains the sandboxes of this run: docker,
 	// bubblewrap, namespaces, none; several are joined by +.
 	Isolation string `json:"isolation"`
@@ -40,11 +49,76 @@ type Status struct {
 	Notes   []string          `json:"notes"` // progress of image builds and the like, newest last
 }
 
+// Limits of the dispatcher, as configured: 0 is none (Ready: the default).
+type Limits = dispatch.Limits
+
 // Queue of one stage. Limit 0 means none.
 type Queue struct {
 	Waiting int `json:"waiting"`
 	Busy    int `json:"busy"`
 	Limit   int `json:"limit"`
+	// Blocked says what a stage with work to come and a free slot waits for:
+	// init, run or eval (that stage is behind), sandboxes (none is free), held
+	// (a person holds what it would work on); "" when it is not idle.
+	Blocked string `json:"blocked,omitempty"`
+	// BlockedFor is how long it has been so in this part of the run, by what.
+	BlockedFor map[string]time.Duration `json:"blocked_for_ns,omitempty"`
+	Times      *stats.Stage             `json:"times,omitempty"` // of init, run and eval
+}
+
+// Stall says what everyone waits for while nothing moves.
+type Stall struct {
+	For   time.Duration `json:"for_ns"` // since the last event of any trajectory
+	Waits []Wait        `json:"waits"`  // most trajectories first
+}
+
+// Wait is one thing that trajectories wait for.
+type Wait struct {
+	What    string        `json:"what"` // "a reply", "execute_bash", "a person", "to open a docker sandbox"
+	N       int           `json:"n"`
+	Longest time.Duration `json:"longest_ns"`
+	Key     sessions.Key  `json:"key"` // that waits longest
+}
+
+// Point is one moment of a run. The session keeps them as a time series.
+type Point struct {
+	At      time.Time `json:"at"`
+	Waiting [3]int    `json:"w"` // for init, run, eval
+	Busy    [3]int    `json:"b"`
+	Limit   [3]int    `json:"l"` // 0: none
+	Ready   int       `json:"ready"`
+	Held    int       `json:"held"`
+	Live    int       `json:"live"`
+	Ended   int       `json:"ended"`
+	// Of the endpoint and the GPUs; absent when not known.
+	Requests *float64 `json:"req,omitempty"`   // running
+	Queued   *float64 `json:"queue,omitempty"` // waiting
+	KVUse    *float64 `json:"kv,omitempty"`    // 0..1
+	Tokens   *float64 `json:"tok_s,omitempty"` // generated per second
+	GPU      *float64 `json:"gpu,omitempty"`   // mean utilisation, 0..1
+}
+
+// Advice is what simulating the run with other settings says.
+type Advice struct {
+	Known    int       `json:"known"` // trajectories whose stage times are known
+	All      int       `json:"all"`
+	Bound    float64   `json:"lower_bound_s"`
+	Outlooks []Outlook `json:"outlooks"` // the settings as they are first, then the best first
+	// Text is the recommendation in a line, "" when nothing helps:
+	// "eval limits you: max_eval_parallel_agents 16 → 24 saves 11 %".
+	Text string `json:"text"`
+}
+
+// Outlook is what one choice of settings would have made of the run.
+type Outlook struct {
+	Change   string  `json:"change"` // "as it is", "max_eval_parallel_agents 16 → 24", "order longest_first"
+	Policy   string  `json:"policy"`
+	Order    string  `json:"order"`
+	Limits   Limits  `json:"limits"`
+	Makespan float64 `json:"makespan_s"`
+	Saves    float64 `json:"saves"` // share of the makespan as it is; negative: costs
+	MostLive int     `json:"max_live_sandboxes"`
+	RunUse   float64 `json:"run_slot_use"` // 0..1
 }
 
 // Endpoint as last seen.

@@ -54,7 +54,7 @@ type (
 		Why string `json:"why"` // finished, stopped, error
 	}
 	Limits struct {
-		Who        string `json:"who"` // config, operator
+		Who        string `json:"who"` // config, operator, adaptive
 		Why        string `json:"why"`
 		MaxInit    int    `json:"max_parallel_init"`
 		MaxAgents  int    `json:"max_parallel_agents"`

@@ -13,8 +13,8 @@ import (
 
 const dbName = "session.db"
 
-// schemaVersion is kept in PRAGMA user_version.
-const schemaVersion = 1
+// schemaVersion is kept in PRAGMA user_version. Version 1 had no series.
+const schemaVersion = 2
 
 // The tables. tr is the trajectory's position in queue order. turn.body is the
 // turn as JSON without its free texts and token arrays; texts holds the former
@@ -37,7 +37,18 @@ CREATE TABLE tokens (turn INTEGER PRIMARY KEY, prompt BLOB, output BLOB, logprob
 CREATE TABLE patch (tr INTEGER NOT NULL, attempt INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tr, attempt));
 CREATE TABLE evallog (tr INTEGER NOT NULL, attempt INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tr, attempt));
 CREATE INDEX trajectory_seq ON trajectory (seq);
-`
+` + seriesTable
+
+// seriesTable: n counts the points that were offered; few of a long run stay.
+const seriesTable = "CREATE TABLE IF NOT EXISTS series (n INTEGER PRIMARY KEY, json TEXT NOT NULL);\n"
+
+// upgrade brings a file of an earlier version to this one.
+func upgrade(ctx context.Context, db *sql.DB) error {
+	if _, err := db.ExecContext(ctx, seriesTable+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
+		return err
+	}
+	return nil
+}
 
 // How a file is opened. frozen takes no locks and needs no files beside it: for
 // a folder nobody can write to, where a plain open fails for want of them.

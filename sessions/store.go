@@ -48,5 +48,7 @@ type Reader interface {
 	Wake() (wake <-chan struct{}, cancel func())
 	// Gauge is the latest persisted engine snapshot (engine.Status as JSON), nil when none.
 	Gauge(ctx context.Context) (json.RawMessage, error)
+	// Series are the points of the run's time series (engine.Point as JSON), oldest first.
+	Series(ctx context.Context) ([]json.RawMessage, error)
 	Close() error
 }

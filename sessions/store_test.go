@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -221,7 +222,7 @@ func TestConcurrentCommits(t *testing.T) {
 					t.Error("no seq was given")
 				}
 			}
-			if err := s.PutGauge(t.Context(), json.RawMessage(`{"held":1}`)); err != nil {
+			if err := s.PutGauge(t.Context(), json.RawMessage(`{"held":1}`), nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -363,5 +364,24 @@ func TestListAndFind(t *testing.T) {
 	}
 	if id, err := NewRunID(t0, home); err != nil || id != "r-1129-1842c" {
 		t.Errorf("new id %s, %v", id, err)
+	}
+}
+
+// A series keeps its first and its newest points, evenly spaced, in bounded room.
+func TestSeries(t *testing.T) {
+	s := newStore(t, t.TempDir(), "r-1", Key{Instance: "a"})
+	const offered = 5 * 2 * seriesPoints / 2 // strides 1, 2 and 4 apply
+	for i := range offered {
+		if err := s.PutGauge(t.Context(), json.RawMessage(`{}`), json.RawMessage(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	points, err := s.Series(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 10240 offered: stride 4 since 8192, so 0, 4, … 10236.
+	if len(points) != 2560 || string(points[0]) != "0" || string(points[1]) != "4" || string(points[2559]) != "10236" {
+		t.Errorf("%d points: %s %s … %s", len(points), points[0], points[1], points[len(points)-1])
 	}
 }

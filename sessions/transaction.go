@@ -72,6 +72,9 @@ func (tx *transaction) store(r *request) (refusal, err error) {
 	}
 	if r.gauge != nil {
 		_, err := tx.conn.exec("INSERT INTO gauge VALUES (1, ?) ON CONFLICT DO UPDATE SET json = excluded.json", string(r.gauge))
+		if err == nil && r.point != nil {
+			err = tx.storePoint(r.point)
+		}
 		return nil, err
 	}
 	rows, refusal := tx.reduce(r.write.Events)
@@ -179,4 +182,33 @@ func (tx *transaction) storeArtifacts(w *Write) error {
 		}
 	}
 	return nil
+}
+
+// seriesPoints is how many points a series keeps at least, once it has them.
+const seriesPoints = 2048
+
+// storePoint of the series. Point n stays while n is a multiple of the stride,
+// which doubles with the length of the series.
+func (tx *transaction) storePoint(json []byte) error {
+	n := tx.conn.points
+	tx.conn.points++
+	if n%stride(n) != 0 {
+		return nil
+	}
+	if n > 0 && stride(n) != stride(n-1) {
+		if _, err := tx.conn.exec("DELETE FROM series WHERE n % ? != 0", stride(n)); err != nil {
+			return err
+		}
+	}
+	_, err := tx.conn.exec("INSERT INTO series VALUES (?, ?)", n, string(json))
+	return err
+}
+
+// stride between points that stay, when n have been offered.
+func stride(n int64) int64 {
+	s := int64(1)
+	for n >= 2*seriesPoints*s {
+		s *= 2
+	}
+	return s
 }

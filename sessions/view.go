@@ -98,6 +98,36 @@ func (v *view) artifact(ctx context.Context, table string, key Key) ([]byte, err
 	return data, nil
 }
 
+// Series are the points of the run's time series, oldest first; none in a file
+// of a version that kept none.
+func (v *view) Series(ctx context.Context) ([]json.RawMessage, error) {
+	var there int
+	err := v.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'series'").Scan(&there)
+	if err != nil {
+		return nil, v.fail("series", err)
+	}
+	if there == 0 {
+		return nil, nil
+	}
+	rows, err := v.db.QueryContext(ctx, "SELECT json FROM series ORDER BY n")
+	if err != nil {
+		return nil, v.fail("series", err)
+	}
+	defer rows.Close()
+	var points []json.RawMessage
+	for rows.Next() {
+		var p []byte
+		if err := rows.Scan(&p); err != nil {
+			return nil, v.fail("series", err)
+		}
+		points = append(points, p)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, v.fail("series", err)
+	}
+	return points, nil
+}
+
 // Gauge is the engine snapshot persisted last, nil when there is none.
 func (v *view) Gauge(ctx context.Context) (json.RawMessage, error) {
 	var data []byte

@@ -16,6 +16,7 @@ type writeConn struct {
 	stmts  map[string]*sql.Stmt
 	byKey  map[Key]int
 	chains map[int]*openChain // by trajectory; what the next prompt is compared with
+	points int64              // of the series, offered so far
 }
 
 // openChain is the token sequence of an attempt that is still growing.
@@ -31,7 +32,10 @@ func openWriteConn(ctx context.Context, path, run string) (*writeConn, error) {
 	if c.db, err = openDB(path, shared, 1, "journal_mode(WAL)"); err != nil {
 		return nil, err
 	}
-	if c.conn, err = c.db.Conn(ctx); err != nil {
+	if err = upgrade(ctx, c.db); err == nil {
+		c.conn, err = c.db.Conn(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.db.Close())
 	}
 	return c, nil
@@ -63,7 +67,7 @@ func (c *writeConn) load(ctx context.Context) ([]Trajectory, int64, error) {
 		rows[tr], c.byKey[t.Key] = t, tr
 	}
 	var seq int64
-	err = c.conn.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM event").Scan(&seq)
+	err = c.conn.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0), (SELECT coalesce(max(n) + 1, 0) FROM series) FROM event").Scan(&seq, &c.points)
 	return rows, seq, err
 }
 

@@ -104,6 +104,7 @@ type request struct {
 	write Write
 	turn  turnRow // of write.Turn
 	gauge []byte
+	point []byte     // of the series, with gauge; nil: none
 	done  chan error // capacity one
 }
 
@@ -125,12 +126,14 @@ func (s *Store) Commit(ctx context.Context, w Write) error {
 	return s.send(r)
 }
 
-// PutGauge persists the engine's snapshot for other processes.
-func (s *Store) PutGauge(ctx context.Context, snapshot json.RawMessage) error {
-	if !json.Valid(snapshot) {
+// PutGauge persists the engine's snapshot for other processes, and a point of
+// the run's time series (nil: none). Of a long series every second point is
+// given up again and again, so that it stays below 2·seriesPoints.
+func (s *Store) PutGauge(ctx context.Context, snapshot, point json.RawMessage) error {
+	if !json.Valid(snapshot) || point != nil && !json.Valid(point) {
 		return fmt.Errorf("write run %s: gauges are not JSON", s.run.ID)
 	}
-	return s.send(&request{ctx: ctx, gauge: snapshot})
+	return s.send(&request{ctx: ctx, gauge: snapshot, point: point})
 }
 
 // send waits for the writer to take the request. Once taken it is stored or

@@ -22,6 +22,7 @@ type fakeRun struct {
 	patch  map[sessions.Key][]byte
 	log    map[sessions.Key][]byte
 	status *engine.Status
+	series []json.RawMessage
 	subs   map[chan struct{}]bool
 	calls  []string // verbs that were used
 	refuse error    // what verbs answer
@@ -91,6 +92,12 @@ func (f *fakeRun) Gauge(context.Context) (json.RawMessage, error) {
 		return nil, nil
 	}
 	return json.Marshal(f.status)
+}
+
+func (f *fakeRun) Series(context.Context) ([]json.RawMessage, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.series, nil
 }
 
 func (f *fakeRun) Close() error { return nil }
