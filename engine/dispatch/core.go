@@ -48,7 +48,6 @@ type item struct {
 // Core is the state machine. It is not safe for concurrent use.
 type Core struct {
 	policy Policy
-	limits Limits
 	bounds bounds
 	items  []item
 	busy   [numStages]int
@@ -72,7 +71,7 @@ func NewCore(p Policy, l Limits, n int, order []Item) *Core {
 			order[i] = Item(i)
 		}
 	}
-	return &Core{policy: p, limits: l, bounds: resolve(p, l), items: make([]item, n), left: n, order: order}
+	return &Core{policy: p, bounds: resolve(p, l, n), items: make([]item, n), left: n, order: order}
 }
 
 // Skip marks an item as already through, before Begin: it starts no stage.
@@ -202,7 +201,7 @@ func (c *Core) Cancel(it Item) []Action {
 // kills nothing: what is busy drains.
 func (c *Core) SetLimits(l Limits) []Action {
 	keep := c.bounds.keep
-	c.limits, c.bounds = l, resolve(c.policy, l)
+	c.bounds = resolve(c.policy, l, len(c.items))
 	c.bounds.keep = keep
 	return c.admit()
 }
@@ -223,6 +222,9 @@ type Snapshot struct {
 	// LimitedBy is the stage or "sandboxes" that keeps waiting items from
 	// starting, "" when nothing waits.
 	LimitedBy string
+	// Blocked says what a stage that has a free slot and work to come waits
+	// for: the stage that is behind, "sandboxes" or "held"; "" when it is not idle.
+	Blocked [3]string
 }
 
 // Snapshot returns the state of the queues.
@@ -235,6 +237,7 @@ func (c *Core) Snapshot() Snapshot {
 	for i := range s.Limit {
 		s.Limit[i] = shown(c.bounds.busy[i])
 	}
+	s.Blocked = c.blocked()
 	switch {
 	case c.waitEval.len() > 0 && c.busy[Eval] >= c.bounds.busy[Eval]:
 		s.LimitedBy = "eval"
@@ -246,6 +249,51 @@ func (c *Core) Snapshot() Snapshot {
 		s.LimitedBy = "init"
 	}
 	return s
+}
+
+// Words for what stages wait for, beside their names.
+const (
+	forPlaces = "sandboxes"
+	forPerson = "held"
+)
+
+// blocked says of each stage with a free slot why the slot is free. Without a
+// limit there is always one: then only work that waits counts.
+func (c *Core) blocked() (why [3]string) {
+	free := func(s Stage) bool { return c.busy[s] < c.bounds.busy[s] }
+	if free(Init) && c.waitInit.len() > 0 {
+		switch {
+		case c.live >= c.bounds.live:
+			why[Init] = forPlaces
+		case c.waitEval.len() > 0:
+			why[Init] = Eval.String()
+		default:
+			why[Init] = Run.String()
+		}
+	}
+	toInit := c.waitInit.len() + c.busy[Init]
+	if free(Run) && c.bounds.busy[Run] != none && c.waitRun.len()+c.waitBack.len() == 0 {
+		switch {
+		case toInit > 0 && c.busy[Init] == 0:
+			why[Run] = why[Init]
+		case toInit > 0:
+			why[Run] = Init.String()
+		case c.held > 0:
+			why[Run] = forPerson
+		}
+	}
+	if free(Eval) {
+		switch running := c.busy[Run] + c.waitRun.len() + c.waitBack.len(); {
+		case c.waitEval.len() > 0:
+			why[Eval] = forPlaces
+		case c.bounds.busy[Eval] == none:
+		case toInit+running > 0:
+			why[Eval] = Run.String()
+		case c.held > 0:
+			why[Eval] = forPerson
+		}
+	}
+	return why
 }
 
 func shown(n int) int {

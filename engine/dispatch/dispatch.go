@@ -94,7 +94,22 @@ func orNone(n int) int {
 	return n
 }
 
-func resolve(p Policy, l Limits) bounds {
+// resolve the limits for n items. None is above n, as in SkyRL-Agent: what the
+// screen shows is then what can be reached.
+func resolve(p Policy, l Limits, n int) bounds {
+	b := meant(p, l)
+	for i, limit := range b.busy {
+		if limit != none {
+			b.busy[i] = min(limit, max(n, 1))
+		}
+	}
+	if b.live != none {
+		b.live = min(b.live, max(n, 1))
+	}
+	return b
+}
+
+func meant(p Policy, l Limits) bounds {
 	b := bounds{live: orNone(l.Live), ready: none, keep: l.OnePlace}
 	switch p {
 	case AsyncBatch:

@@ -16,8 +16,7 @@ type schedule struct {
 	rng     *rand.Rand
 	now     float64
 	agenda  agenda
-	policy  Policy
-	limits  Limits
+	lowered bool
 	started [][numStages]int
 	ended   []int
 	state   []string // what the schedule believes the item does
@@ -60,6 +59,10 @@ func (s *schedule) apply(actions []Action) {
 }
 
 func (s *schedule) start(a Action) {
+	// What starts finds room, however the limits were changed before.
+	if b := s.core.bounds; !a.Cancelled && (s.core.busy[a.Stage] > b.busy[a.Stage] || a.Stage == Init && s.core.live > b.live) {
+		s.t.Fatalf("started %s with %d busy of %d, %d live of %d", a.Stage, s.core.busy[a.Stage], b.busy[a.Stage], s.core.live, b.live)
+	}
 	s.started[a.Item][a.Stage]++
 	if n := s.started[a.Item][a.Stage]; n != 1 {
 		s.t.Fatalf("item %d started %s %d times", a.Item, a.Stage, n)
@@ -138,7 +141,7 @@ func (s *schedule) check() {
 	if busy != snap.Busy || live != snap.Live || ready != snap.Ready {
 		s.t.Fatalf("counted busy %v live %d ready %d, snapshot %+v", busy, live, ready, snap)
 	}
-	if s.limitsLowered() {
+	if s.lowered { // what is above a new limit drains
 		return
 	}
 	for st := range busy {
@@ -155,8 +158,6 @@ func (s *schedule) check() {
 }
 
 const readyPhase = ready
-
-func (s *schedule) limitsLowered() bool { return s.limits != s.core.limits }
 
 func (s *schedule) run() {
 	s.apply(s.core.Begin())
@@ -182,7 +183,7 @@ func (s *schedule) run() {
 }
 
 func newSchedule(t *testing.T, seed uint64, p Policy, l Limits, n int) *schedule {
-	return &schedule{t: t, core: NewCore(p, l, n, nil), rng: rand.New(rand.NewPCG(seed, 1)), policy: p, limits: l,
+	return &schedule{t: t, core: NewCore(p, l, n, nil), rng: rand.New(rand.NewPCG(seed, 1)),
 		started: make([][numStages]int, n), ended: make([]int, n), state: make([]string, n)}
 }
 
@@ -202,6 +203,7 @@ func TestRandomSchedules(t *testing.T) {
 		}
 		if rng.IntN(3) == 0 {
 			s.after(rng.Float64()*3, func() {
+				s.lowered = true
 				s.apply(s.core.SetLimits(Limits{Init: 1, Run: 1 + rng.IntN(3), Eval: 1, Live: 1 + rng.IntN(3)}))
 			})
 		}
@@ -282,6 +284,58 @@ func TestSkip(t *testing.T) {
 	expect(t, c.InitDone(2, false), "end 2")
 	if c.Left() != 0 {
 		t.Errorf("%d left", c.Left())
+	}
+}
+
+// No limit is above the number of items.
+func TestLimitsAreCut(t *testing.T) {
+	c := NewCore(AsyncPipeline, Limits{Init: 8, Run: 64, Eval: 2, Live: 96}, 5, nil)
+	if s := c.Snapshot(); s.Limit != [3]int{5, 5, 2} || s.MaxLive != 5 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// What each stage with a free slot waits for, step by step.
+func TestBlocked(t *testing.T) {
+	c := NewCore(AsyncPipeline, Limits{Init: 2, Run: 2, Eval: 1, Live: 3, Ready: 1}, 4, nil)
+	want := func(init, run, eval string) {
+		t.Helper()
+		if got := c.Snapshot().Blocked; got != [3]string{init, run, eval} {
+			t.Fatalf("blocked %q, want %q", got, []string{init, run, eval})
+		}
+	}
+	c.Begin() // 0 and 1 in init
+	want("", "init", "run")
+	c.InitDone(0, true) // runs; 2 in init: three are live, 3 waits
+	want("", "init", "run")
+	c.InitDone(1, true) // runs: init has a free slot, but all places are taken
+	want("sandboxes", "", "run")
+	c.InitDone(2, true) // ready
+	want("sandboxes", "", "run")
+	c.Hold(0) // 2 takes its slot
+	c.Hold(1)
+	c.Hold(2)
+	want("sandboxes", "sandboxes", "run")
+	c.Cancel(3)
+	c.InitDone(3, false)
+	want("", "held", "held")
+	c.Want(0)
+	c.RunDone(0, true) // evaluated; 1 and 2 are held
+	want("", "held", "")
+	c.EvalDone(0)
+	c.RunDone(1, false)
+	c.RunDone(2, false)
+	want("", "", "")
+}
+
+// The room for ready ones is full: run blocks init.
+func TestInitBlockedByRun(t *testing.T) {
+	c := NewCore(AsyncPipeline, Limits{Init: 2, Run: 1, Eval: 1, Live: 9, Ready: 1}, 4, nil)
+	c.Begin()
+	c.InitDone(0, true)
+	c.InitDone(1, true)
+	if s := c.Snapshot(); s.Blocked != [3]string{"run", "", "run"} || s.LimitedBy != "run" {
+		t.Errorf("%+v", s)
 	}
 }
 

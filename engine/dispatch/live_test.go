@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,3 +196,61 @@ func (empty) Init(context.Context, Item) bool { return true }
 func (empty) Run(context.Context, Item) bool  { return true }
 func (empty) Eval(context.Context, Item)      {}
 func (empty) Panicked(Item, Stage, error)     {}
+
+// crowd counts the goroutines there are while its stages work.
+type crowd struct {
+	empty
+	most atomic.Int64
+}
+
+func (c *crowd) Init(context.Context, Item) bool {
+	if n := int64(runtime.NumGoroutine()); n > c.most.Load() {
+		c.most.Store(n)
+	}
+	return true
+}
+
+const many = 100_000
+
+var manyLimits = Limits{Init: 96, Run: 96, Eval: 96, Live: 192}
+
+// A waiting trajectory costs no goroutine: of 100,000 only those in a stage
+// have one.
+func TestHundredThousand(t *testing.T) {
+	before := int64(runtime.NumGoroutine())
+	c := &crowd{}
+	if err := NewLive(NewCore(AsyncPipeline, manyLimits, many, nil), c).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Those in a stage, and those that have just handed on and end.
+	if most := c.most.Load() - before; most > 2*(96+96+96) {
+		t.Errorf("%d goroutines at once", most)
+	}
+}
+
+// heap is in use after 50,000 of 100,000 trajectories: B/trajectory.
+func BenchmarkHundredThousand(b *testing.B) {
+	for b.Loop() {
+		var before, during runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		m := &halfway{during: &during}
+		if err := NewLive(NewCore(AsyncPipeline, manyLimits, many, nil), m).Run(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(during.HeapAlloc-before.HeapAlloc)/many, "heap-B/trajectory")
+	}
+}
+
+type halfway struct {
+	empty
+	n      atomic.Int64
+	during *runtime.MemStats
+}
+
+func (h *halfway) Eval(context.Context, Item) {
+	if h.n.Add(1) == many/2 {
+		runtime.GC()
+		runtime.ReadMemStats(h.during)
+	}
+}

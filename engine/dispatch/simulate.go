@@ -25,6 +25,9 @@ type Result struct {
 	RunBusy [60]float64
 	// Waited is the mean time an item waited to enter each stage.
 	Waited [3]float64
+	// Blocked is how long each stage had a free slot and work to come, by what
+	// it waited for: the stage that was behind, or "sandboxes".
+	Blocked [3]map[string]float64
 	// GroupDone is the mean time at which a group was complete.
 	GroupDone float64
 	// Bound is the least makespan that any order could reach: the work of a
@@ -35,7 +38,7 @@ type Result struct {
 // Simulate runs the jobs through a Core on a virtual clock: the same state
 // machine that the live engine drives.
 func Simulate(p Policy, l Limits, jobs []Job, order []Item) Result {
-	s := &simulation{core: NewCore(p, l, len(jobs), order), jobs: jobs, since: make([]float64, len(jobs)), limit: resolve(p, l).busy[Run]}
+	s := &simulation{core: NewCore(p, l, len(jobs), order), jobs: jobs, since: make([]float64, len(jobs)), limit: resolve(p, l, len(jobs)).busy[Run]}
 	s.apply(s.core.Begin())
 	for s.agenda.Len() > 0 {
 		e := heap.Pop(&s.agenda).(stageEnd)
@@ -68,6 +71,7 @@ type simulation struct {
 	runTime       float64   // slot seconds of run
 	changes       []busyRun // for RunBusy
 	waited        [3]float64
+	blocked       [3]map[string]float64
 	done          map[string]float64 // of groups
 }
 
@@ -80,6 +84,16 @@ func (s *simulation) advance(to float64) {
 	busy := s.core.busy[Run]
 	s.runTime += float64(busy) * (to - s.now)
 	s.changes = append(s.changes, busyRun{s.now, busy})
+	if to > s.now {
+		for st, by := range s.core.blocked() {
+			if by != "" {
+				if s.blocked[st] == nil {
+					s.blocked[st] = map[string]float64{}
+				}
+				s.blocked[st][by] += to - s.now
+			}
+		}
+	}
 	s.now = to
 }
 
@@ -102,7 +116,7 @@ func (s *simulation) apply(actions []Action) {
 }
 
 func (s *simulation) result(bound float64) Result {
-	r := Result{Makespan: s.now, MostLive: s.most, Bound: bound}
+	r := Result{Makespan: s.now, MostLive: s.most, Bound: bound, Blocked: s.blocked}
 	slots := s.limit
 	if slots == none {
 		slots = s.mostRun
@@ -142,7 +156,7 @@ func (s *simulation) spread(r *Result) {
 
 // bound is what no schedule can beat.
 func bound(p Policy, l Limits, jobs []Job) float64 {
-	b := resolve(p, l)
+	b := resolve(p, l, len(jobs))
 	var work [3]float64
 	longest := 0.0
 	for _, j := range jobs {

@@ -23,6 +23,11 @@ func TestSimulateByHand(t *testing.T) {
 	if r.Waited != [3]float64{0.5, 0.5, 0} {
 		t.Errorf("waited %v", r.Waited)
 	}
+	// Run waits for init until 1 s; eval for run until 3 s and from 4 s to 5 s.
+	// Init works from 0 s to 2 s, and then there is nothing left for it.
+	if got := fmt.Sprint(r.Blocked); got != "[map[] map[init:1] map[run:4]]" {
+		t.Errorf("blocked %s", got)
+	}
 	// Run work 4 s on one slot; the longest item is 4 s too.
 	if r.Bound != 4 {
 		t.Errorf("bound %v", r.Bound)
@@ -108,6 +113,31 @@ func TestAgainstSkyRLAgent(t *testing.T) {
 		if r.Makespan < r.Bound {
 			t.Errorf("%s: %.0f s is below the bound %.0f", c.o, r.Makespan, r.Bound)
 		}
+	}
+}
+
+// Eight jobs of 1+1+4 s with eval one at a time: 2 s until the first eval, then
+// 32 s of them. Two evals at once halve that, nothing else helps.
+func TestAdvise(t *testing.T) {
+	jobs := make([]Job, 8)
+	for i := range jobs {
+		jobs[i] = Job{string(rune('a' + i/2)), [3]float64{1, 1, 4}}
+	}
+	now := Setting{AsyncPipeline, FIFO, Limits{Init: 4, Run: 4, Eval: 1, Live: 4}}
+	all := Advise(now, jobs, nil)
+	if all[0].Change != "as it is" || all[0].Result.Makespan != 34 || all[0].Saves != 0 {
+		t.Errorf("as it is: %+v", all[0])
+	}
+	// Without stage limits only the four sandboxes bind: twice 1+1+4 s. It is
+	// shown, not recommended: it has no limits to keep.
+	if v := all[1]; v.Change != "policy async_batch" || v.Result.Makespan != 12 {
+		t.Errorf("the fastest: %+v", v)
+	}
+	if got := Recommend(all); got != "eval limits you: max_eval_parallel_agents 1 → 2 saves 47 %" { // 18 s of 34
+		t.Errorf("%s", got)
+	}
+	if got := Recommend(all[:1]); got != "" {
+		t.Errorf("nothing helps, but: %s", got)
 	}
 }
 
