@@ -42,6 +42,9 @@ type Dispatcher struct {
 	MaxLive  int    `toml:"max_live_sandboxes" json:"max_live_sandboxes"`
 	MaxReady int    `toml:"max_ready" json:"max_ready"`
 	Order    string `toml:"order" json:"order"`
+	// StallAfter is how long nothing may move before the run says what everyone
+	// waits for; 0: never.
+	StallAfter Duration `toml:"stall_after" json:"stall_after"`
 }
 
 // Limits of the dispatcher.

@@ -23,6 +23,7 @@ import (
 	"rollbench/engine/task"
 	"rollbench/sandbox"
 	"rollbench/sessions"
+	"rollbench/sessions/stats"
 )
 
 // Options are what the wiring hands over.
@@ -57,6 +58,7 @@ type Engine struct {
 	streams  *streams
 	notes    *notes
 	pace     *pace
+	meter    *meter
 	endpoint atomic.Pointer[Endpoint]
 	gpus     atomic.Pointer[[]GPU]
 	started  time.Time
@@ -113,7 +115,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{opt: o, store: store, run: store.Run(), index: map[sessions.Key]dispatch.Item{},
-		streams: newStreams(), notes: &notes{}, pace: &pace{}, started: time.Now()}
+		streams: newStreams(), notes: &notes{}, pace: &pace{}, meter: &meter{run: stats.New(store.Run())}, started: time.Now()}
 	e.limits = o.Config.Dispatcher.Limits()
 	e.ctx, e.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	byID := map[string]*task.Instance{}
@@ -240,6 +242,9 @@ func (e *Engine) Run(ctx context.Context) error {
 		err, why = context.Cause(ctx), "stopped"
 	}
 	final := e.commit(context.WithoutCancel(ctx), sessions.Key{}, sessions.KindRunEnded, sessions.RunEnded{Why: why})
+	if final == nil {
+		final = e.measure(context.WithoutCancel(ctx), time.Now())
+	}
 	e.saveGauge(context.WithoutCancel(ctx))
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
 )
 
@@ -20,6 +21,9 @@ func (e *Engine) monitor(ctx context.Context) (join func()) {
 		defer tick.Stop()
 		for n := 0; ; n++ {
 			e.look(ctx)
+			if err := e.measure(ctx, time.Now()); err != nil && ctx.Err() == nil {
+				e.fail(err)
+			}
 			if n%2 == 0 {
 				gpus := nvidia(ctx)
 				e.gpus.Store(&gpus)
@@ -102,15 +106,16 @@ func pointOf(s *Status) Point {
 
 // Status is the snapshot of now.
 func (e *Engine) Status() *Status {
-	q := e.live.Snapshot()
+	q, m := e.live.Snapshot(), e.meter.read()
 	now := time.Now()
 	s := &Status{
 		At: now, Started: e.started, Running: e.running.Load(), Paused: e.paused.Load(), Policy: e.opt.Config.Dispatcher.Type,
-		Init:  Queue{Waiting: q.Waiting[0], Busy: q.Busy[0], Limit: q.Limit[0]},
+		Init:  m.queue(q, dispatch.Init),
 		Ready: Queue{Waiting: q.Ready},
-		Run:   Queue{Waiting: q.Waiting[1], Busy: q.Busy[1], Limit: q.Limit[1]},
-		Eval:  Queue{Waiting: q.Waiting[2], Busy: q.Busy[2], Limit: q.Limit[2]},
-		Held:  q.Held, Ended: len(e.items) - q.Left, Live: q.Live, MaxLive: q.MaxLive, Limits: e.Limits(), LimitedBy: q.LimitedBy, Isolation: e.isolation,
+		Run:   m.queue(q, dispatch.Run),
+		Eval:  m.queue(q, dispatch.Eval),
+		Stall: m.stall, Tools: m.tools,
+		Held: q.Held, Ended: len(e.items) - q.Left, Live: q.Live, MaxLive: q.MaxLive, Limits: e.Limits(), LimitedBy: q.LimitedBy, Isolation: e.isolation,
 		Endpoint: *e.endpoint.Load(), GPUs: *e.gpus.Load(),
 		PerMinute: e.pace.perMinute(now, e.started),
 		Streams:   e.streams.snapshot(), Notes: e.notes.snapshot(),

@@ -47,9 +47,23 @@ func (e *Engine) entered(ctx context.Context, t *trajectory) error {
 	defer cancel()
 	err := e.retry(limited, t, dispatch.Init, func() error { return e.enter(limited, t) })
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		e.struck(t, dispatch.Init, "limits.init", limit)
 		return fmt.Errorf("init took longer than limits.init = %v: %w", limit, err)
 	}
+	e.streams.of(t.key).at("")
 	return err
+}
+
+// struck records that a limit ended what the stage was at.
+func (e *Engine) struck(t *trajectory, stage dispatch.Stage, limit string, bound time.Duration) {
+	what, since := e.streams.of(t.key).waits()
+	e.tellLimit(t, sessions.LimitStruck{Stage: stage.String(), Limit: limit, Bound: bound, For: what, Waited: time.Since(since)})
+}
+
+func (e *Engine) tellLimit(t *trajectory, l sessions.LimitStruck) {
+	if err := e.commit(context.WithoutCancel(e.ctx), t.key, sessions.KindLimit, l); err != nil {
+		e.fail(err)
+	}
 }
 
 // bringBack replays the recorded calls. It may take twice the time that they
@@ -77,6 +91,7 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 		return err
 	}
 	t.place = &place{sb: sb}
+	e.streams.of(t.key).at("the repository to be prepared")
 	if err := t.in.Prepare(ctx, sb); err != nil {
 		return fmt.Errorf("prepare the repository: %w", err)
 	}
@@ -93,6 +108,7 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 
 // open a sandbox of the trajectory for a purpose: run or eval.
 func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandbox.Sandbox, error) {
+	e.streams.of(t.key).at(fmt.Sprintf("a %s sandbox to open", t.kind))
 	spec := t.in.Spec(t.kind)
 	spec.Name = fmt.Sprintf("%s.%d.a%d.%s", t.key.Instance, t.key.ID, t.attempt, purpose)
 	spec.Labels = map[string]string{"run": e.run.ID, "trajectory": t.key.String()}

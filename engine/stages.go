@@ -91,6 +91,7 @@ func (s *stages) Eval(ctx context.Context, it dispatch.Item) {
 		e.interrupted(ctx, t)
 		return
 	case limited.Err() != nil:
+		e.struck(t, dispatch.Eval, "limits.eval", limit)
 		err = fmt.Errorf("eval took longer than limits.eval = %v: %w", limit, err)
 	}
 	e.concludeFailed(t, sessions.ErrorEvaluation, err, sessions.Write{})
@@ -176,6 +177,7 @@ func (s slot) Want(ctx context.Context) error { return s.live.Want(ctx, s.it) }
 // takePatch ends the run stage: the patch decides whether there is anything
 // to evaluate.
 func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
+	e.streams.of(t.key).at("the patch to be taken")
 	patch, err := t.in.TakePatch(ctx, t.place.sb)
 	if ctx.Err() != nil {
 		return e.interrupted(ctx, t)
@@ -221,9 +223,13 @@ func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
 		return err
 	}
 	defer e.closeSandbox(t, "eval", sb)
+	e.streams.of(t.key).at("the verifier")
 	verdict, err := t.in.Verify(ctx, sb, t.patch)
 	if err != nil {
 		return err
+	}
+	if verdict.TimedOut > 0 {
+		e.tellLimit(t, sessions.LimitStruck{Stage: "eval", Limit: "the task's verifier timeout", Bound: verdict.TimedOut, For: "the verifier", Waited: verdict.Wall})
 	}
 	w := sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: verdict.Log}
 	if verdict.Reward == nil {
@@ -249,6 +255,7 @@ func (e *Engine) retry(ctx context.Context, t *trajectory, stage dispatch.Stage,
 		if err := e.commit(ctx, t.key, sessions.KindWarning, sessions.Warning{Text: text}); err != nil {
 			return err
 		}
+		e.streams.of(t.key).at("its next try")
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

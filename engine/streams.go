@@ -25,6 +25,10 @@ type stream struct {
 	now   Stream
 	tail  []byte
 	doing bool
+	moved time.Time // when it last began something or gave output
+	// stage is what init or eval are at; it is not shown as a stream.
+	stage string
+	since time.Time // of stage
 }
 
 func (s *streams) of(key sessions.Key) *stream {
@@ -43,13 +47,49 @@ func (s *stream) Doing(turn int, what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now.Turn, s.now.What, s.now.Since = turn, what, time.Now()
-	s.tail, s.doing = s.tail[:0], what != ""
+	s.tail, s.doing, s.moved = s.tail[:0], what != "", s.now.Since
+}
+
+// at says what init or eval work on now, in words that follow "waits for"; ""
+// for nothing.
+func (s *stream) at(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stage, s.since = what, time.Now()
+	s.moved = s.since
+}
+
+// waits is what the trajectory waits for and since when; "" for nothing.
+func (s *stream) waits() (string, time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.doing && s.now.What == "model":
+		return "a reply", s.now.Since
+	case s.doing:
+		return s.now.What, s.now.Since
+	}
+	return s.stage, s.since
+}
+
+// moved is when any of them last did something.
+func (s *streams) moved() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var last time.Time
+	for _, st := range s.all {
+		if st.moved.After(last) {
+			last = st.moved
+		}
+	}
+	return last
 }
 
 // Text adds a piece of a reply.
 func (s *stream) Text(piece string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.moved = time.Now()
 	s.tail = append(s.tail, piece...)
 	if over := len(s.tail) - streamTail; over > streamTail {
 		s.tail = append(s.tail[:0], s.tail[over:]...)

@@ -15,6 +15,7 @@ const (
 	KindRunEnded     Kind = "run.ended"     // RunEnded
 	KindLimits       Kind = "run.limits"    // Limits
 	KindWarning      Kind = "warning"       // Warning (run or trajectory)
+	KindLimit        Kind = "limit"         // LimitStruck: a time limit of the trajectory
 	KindState        Kind = "state"         // StateChange
 	KindAttempt      Kind = "attempt"       // Attempt
 	KindSandbox      Kind = "sandbox"       // SandboxChange
@@ -66,6 +67,15 @@ type (
 	}
 	Warning struct {
 		Text string `json:"text"`
+	}
+	// LimitStruck says which limit ended what, what it waited for then, and
+	// since when.
+	LimitStruck struct {
+		Stage  string        `json:"stage"` // init, run, eval
+		Limit  string        `json:"limit"` // the configuration key
+		Bound  time.Duration `json:"bound_ns"`
+		For    string        `json:"for"` // "the reply of turn 3", "execute_bash", "the verifier"
+		Waited time.Duration `json:"waited_ns"`
 	}
 	StateChange struct {
 		State  State      `json:"state"`

@@ -142,10 +142,12 @@ func (t *bash) ending(run sandbox.Result, result *Result) string {
 	switch run.End {
 	case sandbox.TimedOut:
 		result.Status, result.Exit = TimedOut, nil
+		result.Limit, result.Bound = "tools.command_timeout", t.env.Limits.Command
 		text = fmt.Sprintf("[The command timed out after %s and was killed, with every process it had started. "+
 			"If it needs longer, run it in the background with its output in a file: COMMAND > /tmp/out.txt 2>&1 &]", seconds(t.env.Limits.Command))
 	case sandbox.IdledOut:
 		result.Status, result.Exit = TimedOut, nil
+		result.Limit, result.Bound = "tools.no_output_timeout", t.env.Limits.Idle
 		text = fmt.Sprintf("[The command had no new output after %s and was killed, with every process it had started. "+
 			"If it waits for input, pipe the input in; if it only needs longer, run it in the background with its output in a file: COMMAND > /tmp/out.txt 2>&1 &]", seconds(t.env.Limits.Idle))
 	case sandbox.Cancelled:

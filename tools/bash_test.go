@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"fmt"
 	"bytes"
 	"context"
 	"errors"
@@ -45,6 +46,10 @@ func TestBashTexts(t *testing.T) {
 			got := call(t, newTools(t, f, Limits{}), "execute_bash", `{"command": " echo hello \n", "is_input": "false"}`)
 			if got.Text != tt.want || got.Status != tt.status {
 				t.Errorf("%s\n%s", got.Status, got.Text)
+			}
+			limits := map[sandbox.End]string{sandbox.TimedOut: "tools.command_timeout 5m0s", sandbox.IdledOut: "tools.no_output_timeout 30s"}
+			if want, struck := limits[tt.run.End]; struck && fmt.Sprint(got.Limit, " ", got.Bound) != want || !struck && got.Limit != "" {
+				t.Errorf("limit %s %v", got.Limit, got.Bound)
 			}
 			if got.Finish || got.Full != nil || got.Dropped != 0 {
 				t.Errorf("%+v", got)

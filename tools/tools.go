@@ -52,6 +52,10 @@ type Result struct {
 	Exit    *int
 	Dropped int64
 	Finish  bool // the trajectory is finished by this call
+	// Limit is the configuration key of the limit that struck (TimedOut), Bound
+	// its value.
+	Limit string
+	Bound time.Duration
 }
 
 // Limits of one trajectory's tools. Zero values take the defaults in brackets.

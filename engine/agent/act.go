@@ -77,7 +77,7 @@ func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation
 	l.Watch.Doing(l.turn, c.Name)
 	defer l.Watch.Doing(l.turn, "")
 	var r tools.Result
-	err := l.timed(ctx, func(ctx context.Context) error {
+	err := l.timed(ctx, c.Name, func(ctx context.Context) error {
 		var err error
 		r, err = l.Tools.Run(ctx, c.Name, c.Arguments)
 		return err
@@ -100,8 +100,12 @@ func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation
 	if r.Status == tools.Invalid {
 		o.Source = sessions.FromHarness
 	}
-	told := l.commit(ctx, sessions.KindToolFinished, sessions.ToolFinished{Turn: l.turn, Tool: c.Name, Status: o.Status,
-		Exit: o.Exit, Wall: o.Wall, Bytes: int64(len(r.Text)) + r.Dropped})
+	events := []sessions.Event{l.event(sessions.KindToolFinished, sessions.ToolFinished{Turn: l.turn, Tool: c.Name, Status: o.Status,
+		Exit: o.Exit, Wall: o.Wall, Bytes: int64(len(r.Text)) + r.Dropped})}
+	if r.Limit != "" {
+		events = append(events, l.struck(r.Limit, r.Bound, c.Name, o.Wall))
+	}
+	told := l.Record.Commit(ctx, sessions.Write{Events: events})
 	return o, r.Finish, cmp.Or(told, err)
 }
 

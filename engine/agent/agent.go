@@ -220,7 +220,8 @@ func (l *Loop) commit(ctx context.Context, kind sessions.Kind, payload any) erro
 }
 
 // timed gives f what is left of the run stage's time and counts what it took.
-func (l *Loop) timed(ctx context.Context, f func(context.Context) error) error {
+// what is the thing that f waits for, in words.
+func (l *Loop) timed(ctx context.Context, what string, f func(context.Context) error) error {
 	if l.Limit <= 0 {
 		return f(ctx)
 	}
@@ -229,11 +230,20 @@ func (l *Loop) timed(ctx context.Context, f func(context.Context) error) error {
 	sub, cancel := context.WithTimeoutCause(ctx, left, errTime)
 	defer cancel()
 	err := f(sub)
-	l.active += l.Now().Sub(began)
-	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(sub), errTime) {
-		return end(sessions.TrajectoryTimeout, "the run stage took its %v", l.Limit)
+	took := l.Now().Sub(began)
+	l.active += took
+	if err == nil || ctx.Err() != nil || !errors.Is(context.Cause(sub), errTime) {
+		return err
 	}
-	return err
+	if err := l.Record.Commit(ctx, sessions.Write{Events: []sessions.Event{l.struck("limits.run", l.Limit, what, took)}}); err != nil {
+		return err
+	}
+	return end(sessions.TrajectoryTimeout, "the run stage took its %v", l.Limit)
+}
+
+// struck says which limit ended the wait for something.
+func (l *Loop) struck(limit string, bound time.Duration, what string, waited time.Duration) sessions.Event {
+	return l.event(sessions.KindLimit, sessions.LimitStruck{Stage: "run", Limit: limit, Bound: bound, For: what, Waited: waited})
 }
 
 var errTime = errors.New("the time of the run stage is used up")

@@ -17,10 +17,14 @@ import (
 func (l *Loop) ask(ctx context.Context) error {
 	l.fresh, l.injected = append(l.fresh, l.injected...), nil
 	for wait, waited := firstOutageWait, time.Duration(0); ; wait = min(2*wait, maxOutageWait) {
+		began := l.Now()
 		err := l.request(ctx)
 		var e *infer.Error
-		if !errors.As(err, &e) || e.Kind != infer.Unavailable && e.Kind != infer.Busy || waited >= l.Outage || ctx.Err() != nil {
-			return l.modelEnd(ctx, err)
+		switch away := errors.As(err, &e) && (e.Kind == infer.Unavailable || e.Kind == infer.Busy); {
+		case !away || ctx.Err() != nil:
+			return cmp.Or(l.tellLimit(ctx, err, l.Now().Sub(began)), l.modelEnd(ctx, err))
+		case waited >= l.Outage:
+			return cmp.Or(l.tellOutage(ctx, waited), l.modelEnd(ctx, err))
 		}
 		wait = min(wait, l.Outage-waited)
 		waited += wait
@@ -30,6 +34,29 @@ func (l *Loop) ask(ctx context.Context) error {
 		l.fresh, l.injected = append(l.fresh, l.injected...), nil
 	}
 }
+
+// tellLimit records that a limit of the endpoint client ended a call.
+func (l *Loop) tellLimit(ctx context.Context, err error, waited time.Duration) error {
+	var limit infer.LimitReached
+	if ctx.Err() != nil || !errors.As(err, &limit) {
+		return nil
+	}
+	key := "endpoint.request_timeout"
+	if limit.Idle {
+		key = "endpoint.idle_timeout"
+	}
+	return l.Record.Commit(ctx, sessions.Write{Events: []sessions.Event{l.struck(key, limit.After, l.nextReply(), waited)}})
+}
+
+// tellOutage records that the endpoint was away for too long.
+func (l *Loop) tellOutage(ctx context.Context, waited time.Duration) error {
+	if l.Outage <= 0 {
+		return nil
+	}
+	return l.Record.Commit(ctx, sessions.Write{Events: []sessions.Event{l.struck("endpoint.outage_limit", l.Outage, "the endpoint", waited)}})
+}
+
+func (l *Loop) nextReply() string { return fmt.Sprintf("the reply of turn %d", l.turn+1) }
 
 // Waits between the tries of a call while the endpoint is away.
 const (
@@ -42,7 +69,7 @@ func (l *Loop) request(ctx context.Context) error {
 	messages := append(l.sent[:len(l.sent):len(l.sent)], wire(l.fresh)...)
 	var reply infer.Reply
 	started := l.Now()
-	err := l.timed(ctx, func(ctx context.Context) error {
+	err := l.timed(ctx, l.nextReply(), func(ctx context.Context) error {
 		room, err := l.room(ctx, messages)
 		if err != nil {
 			return err

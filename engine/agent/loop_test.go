@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -182,7 +183,44 @@ func TestTimeLimit(t *testing.T) {
 		if got := time.Since(began); got != time.Hour+25*time.Second {
 			t.Errorf("after %v, want an hour held and 25 s", got)
 		}
+		// Replies came after 10 s and 20 s.
+		b.wantLimit(t, `{"stage":"run","limit":"limits.run","bound_ns":25000000000,"for":"the reply of turn 3","waited_ns":5000000000}`)
 	})
+}
+
+// wantLimit wants these limits to have struck, and no others.
+func (b *bench) wantLimit(t *testing.T, want ...string) {
+	t.Helper()
+	if got := b.rec.kinds(sessions.KindLimit); !slices.Equal(got, want) {
+		t.Errorf("limits that struck: %q, want %q", got, want)
+	}
+}
+
+// Each limit of the run stage says what it ended and how long that had taken.
+func TestLimitsThatStrike(t *testing.T) {
+	for _, c := range []struct {
+		err  error // of the second call of the model
+		want string
+	}{
+		{&infer.Error{Kind: infer.TimedOut, Err: infer.LimitReached{After: time.Minute}},
+			`{"stage":"run","limit":"endpoint.request_timeout","bound_ns":60000000000,"for":"the reply of turn 2","waited_ns":2000000000}`},
+		{&infer.Error{Kind: infer.TimedOut, Err: infer.LimitReached{Idle: true, After: time.Second}},
+			`{"stage":"run","limit":"endpoint.idle_timeout","bound_ns":1000000000,"for":"the reply of turn 2","waited_ns":2000000000}`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, call("bash", `1`), say(""))
+			b.model.wait = 2 * time.Second
+			b.model.errs = map[int]error{1: c.err}
+			b.tools.answer = func(string, string) (tools.Result, error) {
+				<-time.After(3 * time.Second)
+				return tools.Result{Status: tools.TimedOut, Limit: "tools.command_timeout", Bound: 3 * time.Second}, nil
+			}
+			if out := b.run(t); out.Reason != sessions.EndpointLost {
+				t.Errorf("ended by %s", out.Reason)
+			}
+			b.wantLimit(t, `{"stage":"run","limit":"tools.command_timeout","bound_ns":3000000000,"for":"bash","waited_ns":3000000000}`, c.want)
+		})
+	}
 }
 
 func TestInterruptedDecidesNothing(t *testing.T) {
@@ -253,6 +291,9 @@ func TestOutage(t *testing.T) {
 			}
 			if got := time.Since(began); got != c.after {
 				t.Errorf("limit %v: after %v, want %v", c.limit, got, c.after)
+			}
+			if c.limit == 5*time.Second {
+				b.wantLimit(t, `{"stage":"run","limit":"endpoint.outage_limit","bound_ns":5000000000,"for":"the endpoint","waited_ns":5000000000}`)
 			}
 			states := strings.Join(b.rec.kinds(sessions.KindState), "")
 			if n := strings.Count(states, `"held":"error"`); n != c.holds || strings.Count(strings.Join(b.slots.log, " "), "hold want") != c.holds {

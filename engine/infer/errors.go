@@ -17,23 +17,23 @@ import (
 	"unicode/utf8"
 )
 
-// limitReached is the cause set on a call's context when one of our own limits
-// ends it, so that it can be told from the caller's cancellation.
-type limitReached struct {
-	idle  bool // silence within a stream; else the whole call
-	after time.Duration
+// LimitReached is the cause within an Error of kind TimedOut: one of our own
+// limits ended the call, not the caller.
+type LimitReached struct {
+	Idle  bool // silence within a stream; else the whole call
+	After time.Duration
 }
 
-func (l limitReached) Error() string {
-	if l.idle {
-		return fmt.Sprintf("the stream was silent for the idle limit of %v", l.after)
+func (l LimitReached) Error() string {
+	if l.Idle {
+		return fmt.Sprintf("the stream was silent for the idle limit of %v", l.After)
 	}
-	return fmt.Sprintf("no whole answer within the request limit of %v; raise it, or lower the load", l.after)
+	return fmt.Sprintf("no whole answer within the request limit of %v; raise it, or lower the load", l.After)
 }
 
 // limited is ctx with a request limit.
 func limited(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, after, limitReached{after: after})
+	return context.WithTimeoutCause(ctx, after, LimitReached{After: after})
 }
 
 // fault makes an Error of this endpoint; the key never stays in its text.
@@ -58,7 +58,7 @@ func (c *Client) hide(text string) string {
 // own cancellation comes back as it is.
 func (c *Client) failed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
-		var limit limitReached
+		var limit LimitReached
 		if errors.As(cause, &limit) {
 			return c.fault(TimedOut, limit.Error(), cause)
 		}

@@ -37,7 +37,7 @@ func (c *Client) retry(ctx context.Context, try func(n int) error) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			var limit limitReached
+			var limit LimitReached
 			if errors.As(context.Cause(ctx), &limit) {
 				return err // what was wrong says more than that time ran out
 			}

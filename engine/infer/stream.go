@@ -121,7 +121,7 @@ func (c *Client) streamed(req *http.Request, build *builder, cancel context.Canc
 		}
 		build.add(&a)
 		if idle == nil && build.first > 0 {
-			idle = time.AfterFunc(c.opt.IdleLimit, func() { cancel(limitReached{true, c.opt.IdleLimit}) })
+			idle = time.AfterFunc(c.opt.IdleLimit, func() { cancel(LimitReached{Idle: true, After: c.opt.IdleLimit}) })
 		}
 	}
 }

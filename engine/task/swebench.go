@@ -143,7 +143,7 @@ func (s *swebench) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox)
 	case res.End == sandbox.Cancelled:
 		return verdict, cancelled(ctx)
 	case res.End != sandbox.Exited:
-		verdict.Note = fmt.Sprintf("verifier timed out after %s", in.VerifyLimit)
+		verdict.Note, verdict.TimedOut = fmt.Sprintf("verifier timed out after %s", in.VerifyLimit), in.VerifyLimit
 	case res.Dropped > 0:
 		verdict.Note = fmt.Sprintf("verifier could not run: its output is longer than %d bytes", maxEvalLog)
 	default:

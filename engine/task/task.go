@@ -68,6 +68,8 @@ type Verdict struct {
 	Note   string
 	Log    []byte // raw output, bounded
 	Wall   time.Duration
+	// TimedOut is the limit that ended the verifier, 0 when none did.
+	TimedOut time.Duration
 }
 
 // verifier is what differs between dataset formats.

@@ -87,7 +87,7 @@ func (h *harbor) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (
 	case sandbox.Cancelled:
 		return verdict, cancelled(ctx)
 	case sandbox.TimedOut, sandbox.IdledOut:
-		verdict.Note = fmt.Sprintf("verifier timed out after %s", in.VerifyLimit)
+		verdict.Note, verdict.TimedOut = fmt.Sprintf("verifier timed out after %s", in.VerifyLimit), in.VerifyLimit
 		return verdict, nil
 	}
 	err = readReward(ctx, sb, logs+"/verifier", &verdict)

@@ -96,7 +96,7 @@ func TestVerifyAppliesThePatch(t *testing.T) {
 func TestVerifierThatCannotRun(t *testing.T) {
 	in, h := smallTask(t, map[string]string{"tests/test.sh": "exec sleep 60\n", "task.toml": goodToml + "[verifier]\ntimeout_sec = 0.2\n"})
 	got, err := in.Verify(t.Context(), h, nil)
-	if err != nil || got.Reward != nil || got.Note != "verifier timed out after 200ms" {
+	if err != nil || got.Reward != nil || got.Note != "verifier timed out after 200ms" || got.TimedOut != 200*time.Millisecond {
 		t.Errorf("slow: %+v, %v", got, err)
 	}
 

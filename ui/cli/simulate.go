@@ -159,7 +159,7 @@ func (f whatIf) read(ctx context.Context) ([]dispatch.Job, map[string]float64, e
 	}
 	_, missing := os.Stat(f.history)
 	before, err := readJobs(ctx, dir, f.history, missing == nil)
-	return jobs, meanTimes(before), err
+	return jobs, engine.MeanTimes(before), err
 }
 
 func readJobs(ctx context.Context, home, source string, isFile bool) ([]dispatch.Job, error) {

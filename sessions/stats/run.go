@@ -1,0 +1,262 @@
+package stats
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"rollbench/sessions"
+)
+
+// The stages.
+const (
+	initStage = iota
+	runStage
+	evalStage
+)
+
+// Run adds up the events of one run. It is not safe for concurrent use.
+type Run struct {
+	seq    int64 // of the last event seen
+	clocks []clock
+	index  map[sessions.Key]int
+	stages [3]stage
+	tools  []tool // in the order first called
+	limits *sessions.Limits
+	moved  time.Time
+}
+
+type stage struct {
+	service, wait histogram
+	struck        int
+}
+
+type tool struct {
+	name                    string
+	calls, errors, timeouts int
+	wall                    histogram
+	met, free               rewards
+}
+
+type rewards struct {
+	n   int
+	sum float64
+}
+
+func (r rewards) mean() *float64 {
+	if r.n == 0 {
+		return nil
+	}
+	mean := r.sum / float64(r.n)
+	return &mean
+}
+
+// clock of one trajectory.
+type clock struct {
+	key     sessions.Key
+	in      sessions.State
+	since   time.Time
+	seconds [3]float64
+	run     time.Duration // of the run stage so far: it may be held in between
+	ended   bool
+	called  map[int]bool // tools of this attempt: true where a timeout was met
+}
+
+// New is a run before its first event.
+func New(run sessions.Run) *Run {
+	r := &Run{clocks: make([]clock, len(run.Members)), index: make(map[sessions.Key]int, len(run.Members))}
+	for i, k := range run.Members {
+		r.clocks[i] = clock{key: k, in: sessions.Queued, since: run.Created}
+		r.index[k] = i
+	}
+	return r
+}
+
+// Read is a run as its session has it.
+func Read(ctx context.Context, s sessions.Reader) (*Run, error) {
+	r := New(s.Run())
+	return r, r.Follow(ctx, s)
+}
+
+// Follow sees the events that were committed since the last one seen.
+func (r *Run) Follow(ctx context.Context, s sessions.Reader) error {
+	for {
+		events, err := s.Since(ctx, r.seq, 1000)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		for _, e := range events {
+			if err := r.See(e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// See one event, in the order of their Seq.
+func (r *Run) See(e sessions.Event) error {
+	r.seq = e.Seq
+	var err error
+	switch e.Kind {
+	case sessions.KindRunStarted:
+		r.started(e.Time)
+	case sessions.KindLimits:
+		err = read(e, func(l sessions.Limits) { r.limits = &l })
+	case sessions.KindLimit:
+		err = read(e, r.struck)
+	}
+	i, member := r.index[e.Key]
+	if err != nil || !member {
+		return err
+	}
+	c := &r.clocks[i]
+	r.moved = e.Time
+	switch e.Kind {
+	case sessions.KindAttempt:
+		c.called = nil
+	case sessions.KindState:
+		err = read(e, func(s sessions.StateChange) { r.enter(c, s.State, e.Time) })
+	case sessions.KindToolFinished:
+		err = read(e, func(f sessions.ToolFinished) { r.finished(c, f) })
+	case sessions.KindReward:
+		err = read(e, func(f sessions.Rewarded) { r.rewarded(c, f.Reward) })
+	}
+	return err
+}
+
+func read[T any](e sessions.Event, use func(T)) error {
+	var payload T
+	if err := json.Unmarshal(e.Data, &payload); err != nil {
+		return fmt.Errorf("read event %d (%s): %w", e.Seq, e.Kind, err)
+	}
+	use(payload)
+	return nil
+}
+
+// started: nothing was under way between the end of the process before and
+// this one; whoever had not ended queues again.
+func (r *Run) started(at time.Time) {
+	for i := range r.clocks {
+		c := &r.clocks[i]
+		if !c.ended && c.in != sessions.Ran {
+			c.in = sessions.Queued
+		}
+		c.since = at
+	}
+}
+
+// enter a state: time spent working and waiting is added to its stage.
+func (r *Run) enter(c *clock, next sessions.State, at time.Time) {
+	spent := at.Sub(c.since)
+	switch c.in {
+	case sessions.Init:
+		r.left(c, initStage, spent)
+	case sessions.Running:
+		c.run += spent
+	case sessions.Evaluating:
+		r.left(c, evalStage, spent)
+	}
+	if (c.in == sessions.Running || c.in == sessions.Held) && next != sessions.Running && next != sessions.Held {
+		r.left(c, runStage, c.run)
+		c.run = 0
+	}
+	switch {
+	case next == sessions.Init:
+		c.seconds, c.run = [3]float64{}, 0
+		r.stages[initStage].wait.add(spent)
+	case next == sessions.Running && c.in == sessions.Ready:
+		r.stages[runStage].wait.add(spent)
+	case next == sessions.Evaluating && c.in == sessions.Ran:
+		r.stages[evalStage].wait.add(spent)
+	}
+	c.in, c.since, c.ended = next, at, next.Ended()
+}
+
+func (r *Run) left(c *clock, stage int, took time.Duration) {
+	c.seconds[stage] = took.Seconds()
+	r.stages[stage].service.add(took)
+}
+
+func (r *Run) struck(l sessions.LimitStruck) {
+	if i := slices.Index([]string{"init", "run", "eval"}, l.Stage); i >= 0 {
+		r.stages[i].struck++
+	}
+}
+
+func (r *Run) finished(c *clock, f sessions.ToolFinished) {
+	i := slices.IndexFunc(r.tools, func(t tool) bool { return t.name == f.Tool })
+	if i < 0 {
+		i = len(r.tools)
+		r.tools = append(r.tools, tool{name: f.Tool})
+	}
+	t := &r.tools[i]
+	t.calls++
+	t.wall.add(f.Wall)
+	if c.called == nil {
+		c.called = map[int]bool{}
+	}
+	c.called[i] = c.called[i] || f.Status == "timeout"
+	switch f.Status {
+	case "timeout":
+		t.timeouts++
+	case "error":
+		t.errors++
+	}
+}
+
+// rewarded puts a reward beside the tools that led to it. Absent is not 0.
+func (r *Run) rewarded(c *clock, reward *float64) {
+	if reward == nil {
+		return
+	}
+	for i, met := range c.called {
+		side := &r.tools[i].free
+		if met {
+			side = &r.tools[i].met
+		}
+		side.n++
+		side.sum += *reward
+	}
+	c.called = nil
+}
+
+// Stages are init, run and eval.
+func (r *Run) Stages() [3]Stage {
+	var out [3]Stage
+	for i := range r.stages {
+		s := &r.stages[i]
+		out[i] = Stage{Service: s.service.spread(), Wait: s.wait.spread(), Struck: s.struck}
+	}
+	return out
+}
+
+// Tools by name.
+func (r *Run) Tools() []Tool {
+	out := make([]Tool, len(r.tools))
+	for i := range r.tools {
+		t := &r.tools[i]
+		out[i] = Tool{Name: t.name, Calls: t.calls, Errors: t.errors, Timeouts: t.timeouts, Wall: t.wall.spread(),
+			Met: t.met.n, MetReward: t.met.mean(), Free: t.free.n, FreeReward: t.free.mean()}
+	}
+	slices.SortFunc(out, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Times of all members, in queue order.
+func (r *Run) Times() []Times {
+	out := make([]Times, len(r.clocks))
+	for i := range r.clocks {
+		c := &r.clocks[i]
+		out[i] = Times{Key: c.key, Seconds: c.seconds, Ended: c.ended}
+	}
+	return out
+}
+
+// Limits in force last, nil before the first part of the run started.
+func (r *Run) Limits() *sessions.Limits { return r.limits }
+
+// Moved is the time of the last event of any trajectory, zero before the first.
+func (r *Run) Moved() time.Time { return r.moved }
