@@ -8,6 +8,7 @@ import (
 
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
+	"rollbench/sessions"
 	"rollbench/tools"
 )
 
@@ -31,6 +32,9 @@ type Generator struct {
 	MaxPromptLength int            `toml:"max_prompt_length" json:"max_prompt_length"`
 	SystemPrompt    string         `toml:"system_prompt" json:"system_prompt"` // "" for the built-in one
 	Sampling        infer.Sampling `toml:"sampling_params" json:"sampling_params"`
+	// Validation holds the keys of this table that differ in validation runs
+	// (SkyRL-Agent's val_config).
+	Validation map[string]any `toml:"val_config" json:"val_config,omitempty"`
 }
 
 // Dispatcher limits the stages; see package dispatch.
@@ -45,11 +49,18 @@ type Dispatcher struct {
 	// StallAfter is how long nothing may move before the run says what everyone
 	// waits for; 0: never.
 	StallAfter Duration `toml:"stall_after" json:"stall_after"`
+	// Validation holds the keys of this table that differ in validation runs.
+	Validation map[string]any `toml:"val_config" json:"val_config,omitempty"`
 }
 
 // Limits of the dispatcher.
 func (d Dispatcher) Limits() dispatch.Limits {
 	return dispatch.Limits{Init: d.MaxInit, Run: d.MaxRun, Eval: d.MaxEval, Live: d.MaxLive, Ready: d.MaxReady}
+}
+
+// SetLimits to those that a session recorded.
+func (d *Dispatcher) SetLimits(l sessions.Limits) {
+	d.MaxInit, d.MaxRun, d.MaxEval, d.MaxLive, d.MaxReady = l.MaxInit, l.MaxAgents, l.MaxEval, l.MaxLive, l.MaxReady
 }
 
 // Server is the inference endpoint.

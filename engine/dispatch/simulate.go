@@ -54,7 +54,8 @@ func Simulate(p Policy, l Limits, jobs []Job, order []Item) Result {
 			s.apply(s.core.EvalDone(e.it))
 		}
 	}
-	return s.result(bound(p, l, jobs))
+	work, longest := Bounds(p, l, jobs)
+	return s.result(max(work[Init], work[Run], work[Eval], longest))
 }
 
 // simulation is the virtual clock and what it measures.
@@ -154,11 +155,10 @@ func (s *simulation) spread(r *Result) {
 	}
 }
 
-// bound is what no schedule can beat.
-func bound(p Policy, l Limits, jobs []Job) float64 {
+// Bounds are what no schedule can beat: the work of each stage divided by its
+// limit (0 without a limit), and the longest item; in seconds.
+func Bounds(p Policy, l Limits, jobs []Job) (work [3]float64, longest float64) {
 	b := resolve(p, l, len(jobs))
-	var work [3]float64
-	longest := 0.0
 	for _, j := range jobs {
 		sum := 0.0
 		for st, d := range j.Seconds {
@@ -168,11 +168,13 @@ func bound(p Policy, l Limits, jobs []Job) float64 {
 		longest = max(longest, sum)
 	}
 	for st, limit := range b.busy {
-		if limit != none {
-			longest = max(longest, work[st]/float64(limit))
+		if limit == none {
+			work[st] = 0
+		} else {
+			work[st] /= float64(limit)
 		}
 	}
-	return longest
+	return work, longest
 }
 
 // stageEnd is a stage that ends; stageEnds is a heap of them, the earliest first.

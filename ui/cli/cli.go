@@ -44,6 +44,8 @@ type flags struct {
 	bare      bool
 	headless  bool
 	json      bool
+
+	validation bool
 }
 
 // exit is an error with its exit code.
@@ -126,7 +128,7 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
 	})
 	a.configFlags(root)
 	a.runFlags(root)
-	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.openCommand(), a.lsCommand(), a.exportCommand(), a.simulateCommand(),
+	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.openCommand(), a.lsCommand(), a.exportCommand(), a.statsCommand(), a.simulateCommand(),
 		a.validateCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
 		root.AddCommand(c)
 	}
@@ -150,6 +152,7 @@ func (a *app) runFlags(c *cobra.Command) {
 	a.taskFlags(c)
 	c.Flags().StringVar(&a.flags.endpoint, "endpoint", "", "base `URL` of an OpenAI-compatible endpoint (sets endpoint.url); default: the simulated one")
 	c.Flags().StringVar(&a.flags.model, "model", "", "model `NAME` at the endpoint (sets endpoint.model)")
+	c.Flags().BoolVar(&a.flags.validation, "validation", false, "a validation run: the val_config tables of the configuration apply")
 	a.screenFlags(c)
 }
 

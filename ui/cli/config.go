@@ -39,8 +39,32 @@ type uiConfig struct {
 	Theme string `toml:"theme" json:"theme"`
 }
 
-// load reads the defaults, the person's file and the --set flags, in this order.
+// load reads the configuration; a validation run gets it with its val_config
+// tables. Those are tried for every run, so that a mistake in them is known
+// before it is needed.
 func (a *app) load() (*config, error) {
+	c, err := a.read()
+	if err != nil {
+		return nil, bad(err)
+	}
+	if err := c.check(); err != nil {
+		return nil, bad(err)
+	}
+	valid, err := a.read()
+	if err == nil {
+		err = valid.validate()
+	}
+	if err != nil {
+		return nil, bad(err)
+	}
+	if a.flags.validation {
+		return valid, nil
+	}
+	return c, nil
+}
+
+// read the defaults, the person's file and the --set flags, in this order.
+func (a *app) read() (*config, error) {
 	c := &config{}
 	if _, err := decode(a.defaults, "the built-in config.toml", c); err != nil {
 		return nil, err
@@ -54,19 +78,42 @@ func (a *app) load() (*config, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !required:
 		case err != nil:
-			return nil, bad(fmt.Errorf("read the configuration: %w", err))
+			return nil, fmt.Errorf("read the configuration: %w", err)
 		default:
 			if _, err := decode(string(text), path, c); err != nil {
-				return nil, bad(err)
+				return nil, err
 			}
 		}
 	}
 	for _, s := range a.overrides() {
 		if err := c.set(s); err != nil {
-			return nil, bad(err)
+			return nil, err
 		}
 	}
-	return c, bad(c.check())
+	return c, nil
+}
+
+// validate puts the val_config tables over those they stand in.
+func (c *config) validate() error {
+	for _, t := range []struct {
+		name string
+		over map[string]any
+	}{{"generator", c.Generator.Validation}, {"dispatcher", c.Dispatcher.Validation}} {
+		if _, ok := t.over["val_config"]; ok {
+			return fmt.Errorf("%s.val_config holds another val_config", t.name)
+		}
+		text, err := toml.Marshal(map[string]any{t.name: t.over})
+		if err != nil {
+			return fmt.Errorf("%s.val_config: %w", t.name, err)
+		}
+		if _, err := decode(string(text), "--set "+t.name+".val_config", c); err != nil {
+			return errors.New(strings.TrimPrefix(err.Error(), "--set "))
+		}
+	}
+	if err := c.check(); err != nil {
+		return fmt.Errorf("with val_config: %w", err)
+	}
+	return nil
 }
 
 // overrides are the --set flags and the flags that are short for one.
@@ -140,6 +187,9 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 		return meta, placed(err, place)
 	}
 	for _, key := range meta.Undecoded() {
+		if slices.Contains(key, "val_config") { // checked when it is put over its table
+			continue
+		}
 		where := place
 		if !strings.HasPrefix(place, "--set") {
 			where = fmt.Sprintf("%s:%d", place, lineOf(text, key))

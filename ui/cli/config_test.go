@@ -36,6 +36,26 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// The val_config tables hold for validation runs only.
+func TestValidationRun(t *testing.T) {
+	set := []string{"generator.val_config.num_trajectories=1", "generator.val_config.sampling_params.temperature=0.0", "dispatcher.val_config.max_parallel_agents=32"}
+	for _, validation := range []bool{false, true} {
+		a := testApp(t)
+		a.flags.set, a.flags.validation = set, validation
+		c, err := a.load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, temperature, agents := 4, 1.0, 8
+		if validation {
+			n, temperature, agents = 1, 0, 32
+		}
+		if c.Generator.NumTrajectories != n || *c.Generator.Sampling.Temperature != temperature || c.Dispatcher.MaxRun != agents || c.Generator.MaxIterations != 30 {
+			t.Errorf("validation %v: %+v %+v", validation, c.Generator, c.Dispatcher)
+		}
+	}
+}
+
 // Bad input gets one clear line that names the place, the key and the fix.
 func TestBadConfig(t *testing.T) {
 	for _, c := range []struct {
@@ -56,6 +76,9 @@ func TestBadConfig(t *testing.T) {
 		{set: "dispatcher.type=fast", want: `dispatcher.type "fast" is unknown: use one of [async_batch async_batch_bounded async_pipeline]`},
 		{set: "sandbox.kind=vm", want: `sandbox.kind is "vm": use auto, docker or local`},
 		{set: "generator.sampling_params.top_p=0", want: "top_p is 0: use a number above 0, up to 1"},
+		{set: "generator.val_config.num_trajectores=1", want: "generator.val_config: unknown key generator.num_trajectores; did you mean generator.num_trajectories?"},
+		{set: "generator.val_config.num_trajectories=0", want: "with val_config: generator.num_trajectories is 0"},
+		{set: "dispatcher.val_config.val_config.type='x'", want: "dispatcher.val_config holds another val_config"},
 		{set: "simulated.concurrency=0", want: "simulated.concurrency is 0"},
 	} {
 		a := testApp(t)

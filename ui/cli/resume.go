@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"rollbench/engine/task"
 	"rollbench/sessions"
+	"rollbench/sessions/stats"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -74,7 +76,7 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 	if err != nil {
 		return nil, bad(err)
 	}
-	run, err := readRun(ctx, dir, id)
+	run, limits, err := readLimits(ctx, dir, id)
 	if err != nil {
 		return nil, bad(err)
 	}
@@ -83,6 +85,9 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 	}
 	if err := json.Unmarshal(run.Config, w.config); err != nil {
 		return nil, fmt.Errorf("read the configuration of run %s: %w", run.ID, err)
+	}
+	if limits != nil { // as they were changed last
+		w.config.Dispatcher.SetLimits(*limits)
 	}
 	for _, s := range a.overrides() {
 		if err := cmp.Or(mayMove(s), w.config.set(s)); err != nil {
@@ -113,6 +118,20 @@ func readRun(ctx context.Context, home, id string) (sessions.Run, error) {
 		return sessions.Run{}, err
 	}
 	return r.Run(), r.Close()
+}
+
+// readLimits is a run and the limits that were in force last.
+func readLimits(ctx context.Context, home, id string) (run sessions.Run, limits *sessions.Limits, err error) {
+	r, err := sessions.OpenReader(ctx, home, id)
+	if err != nil {
+		return run, nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	s, err := stats.Read(ctx, r)
+	if err != nil {
+		return run, nil, err
+	}
+	return r.Run(), s.Limits(), nil
 }
 
 // sameInstances are the instances of the run's members, from where it had them.

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -30,7 +32,8 @@ func (a *app) simulateCommand() *cobra.Command {
 		Short: "What if: run the real dispatcher on recorded stage times under a virtual clock",
 		Long: `Run the real dispatcher on recorded stage times under a virtual clock, for each
 policy and order asked, and compare with the lower bound that no schedule can
-beat. Limits come from the configuration; --set dispatcher.… changes them.
+beat. The limits are those of the run, for a trace those of the configuration;
+--set dispatcher.… changes them.
 
 A trace is a JSON array of {"instance", "trajectory", "init_s", "run_s", "eval_s"}.
 A run is one of this machine's sessions. --history is the earlier run or trace
@@ -60,14 +63,17 @@ type simulatedRow struct {
 	RunUse    float64         `json:"run_slot_use"`
 	GroupDone float64         `json:"mean_group_completion_s"`
 	Bound     float64         `json:"lower_bound_s"`
-	Waited    waitedSeconds   `json:"mean_wait_s"`
-	RunBusy   [60]float64     `json:"run_slots_busy"` // in 60 equal parts of the makespan
+	// Waited is how long a trajectory waited for each stage in the mean, Blocked
+	// how long each stage had a free slot and waited for another.
+	Waited  byStage[float64]            `json:"mean_wait_s"`
+	Blocked byStage[map[string]float64] `json:"blocked_s"`
+	RunBusy [60]float64                 `json:"run_slots_busy"` // in 60 equal parts of the makespan
 }
 
-type waitedSeconds struct {
-	Init float64 `json:"init"`
-	Run  float64 `json:"run"`
-	Eval float64 `json:"eval"`
+type byStage[T any] struct {
+	Init T `json:"init"`
+	Run  T `json:"run"`
+	Eval T `json:"eval"`
 }
 
 func (a *app) simulate(ctx context.Context, f whatIf) error {
@@ -78,6 +84,11 @@ func (a *app) simulate(ctx context.Context, f whatIf) error {
 	jobs, history, err := f.read(ctx)
 	if err != nil {
 		return bad(err)
+	}
+	if f.trace == "" {
+		if err := a.asRun(ctx, f.run, c); err != nil {
+			return bad(err)
+		}
 	}
 	policies, orders, err := f.choices()
 	if err != nil {
@@ -94,13 +105,49 @@ func (a *app) simulate(ctx context.Context, f whatIf) error {
 		for _, o := range orders {
 			r := dispatch.Simulate(p, limits, jobs, dispatch.Arrange(o, groups, history))
 			rows = append(rows, simulatedRow{Policy: p, Order: o, Makespan: r.Makespan, MostLive: r.MostLive, RunUse: r.RunUse, GroupDone: r.GroupDone,
-				Bound: r.Bound, Waited: waitedSeconds{r.Waited[0], r.Waited[1], r.Waited[2]}, RunBusy: r.RunBusy})
+				Bound: r.Bound, Waited: byStage[float64]{r.Waited[0], r.Waited[1], r.Waited[2]},
+				Blocked: byStage[map[string]float64]{r.Blocked[0], r.Blocked[1], r.Blocked[2]}, RunBusy: r.RunBusy})
 		}
 	}
 	if f.json {
 		return json.NewEncoder(a.out).Encode(rows)
 	}
-	return a.printSimulation(c.Dispatcher, len(jobs), rows)
+	if err := a.printSimulation(c.Dispatcher, jobs, rows); err != nil {
+		return err
+	}
+	now := dispatch.Setting{Policy: dispatch.Policy(c.Dispatcher.Type), Order: dispatch.Order(c.Dispatcher.Order), Limits: limits}
+	if history == nil {
+		history = engine.MeanTimes(jobs)
+	}
+	if text := dispatch.Recommend(dispatch.Advise(now, jobs, history)); text != "" {
+		fmt.Fprintf(a.out, "with %s, %s: %s\n", now.Policy, now.Order, text)
+	}
+	return nil
+}
+
+// asRun takes the dispatcher's settings of a run; --set comes after them.
+func (a *app) asRun(ctx context.Context, id string, c *config) error {
+	dir, err := home()
+	if err != nil {
+		return err
+	}
+	run, err := readRun(ctx, dir, cmp.Or(id, "latest"))
+	if err != nil {
+		return err
+	}
+	var as struct {
+		Dispatcher *engine.Dispatcher `json:"dispatcher"`
+	}
+	as.Dispatcher = &c.Dispatcher
+	if err := json.Unmarshal(run.Config, &as); err != nil {
+		return fmt.Errorf("read the configuration of run %s: %w", run.ID, err)
+	}
+	for _, s := range a.overrides() {
+		if err := c.set(s); err != nil {
+			return err
+		}
+	}
+	return c.check()
 }
 
 // choices are the policies and orders to try.
@@ -197,16 +244,34 @@ func readTrace(path string) ([]dispatch.Job, error) {
 	return jobs, nil
 }
 
-func (a *app) printSimulation(d engine.Dispatcher, n int, rows []simulatedRow) error {
-	fmt.Fprintf(a.out, "%d trajectories; limits: init %s, run %s, eval %s, sandboxes %s, ready %s\n", n, limitWord(d.MaxInit), limitWord(d.MaxRun),
+func (a *app) printSimulation(d engine.Dispatcher, jobs []dispatch.Job, rows []simulatedRow) error {
+	fmt.Fprintf(a.out, "%d trajectories; limits: init %s, run %s, eval %s, sandboxes %s, ready %s\n", len(jobs), limitWord(d.MaxInit), limitWord(d.MaxRun),
 		limitWord(d.MaxEval), limitWord(d.MaxLive), readyWord(d.MaxReady))
+	work, longest := dispatch.Bounds(dispatch.AsyncPipeline, d.Limits(), jobs)
+	fmt.Fprintf(a.out, "no schedule can beat: work / limit of init %.1f s, of run %.1f s, of eval %.1f s; the longest trajectory %.1f s\n", work[0], work[1], work[2], longest)
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "POLICY\tORDER\tMAKESPAN\tOF BOUND\tSANDBOXES\tRUN USE\tWAIT INIT\tWAIT RUN\tWAIT EVAL\tGROUP DONE\tRUN SLOTS OVER TIME")
+	fmt.Fprintln(w, "POLICY\tORDER\tMAKESPAN\tOF BOUND\tSANDBOXES\tRUN USE\tGROUP DONE\tRUN SLOTS OVER TIME\tSTAGES WAITED FOR OTHERS")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%.1f s\t%.2f×\t%d\t%.0f %%\t%.1f s\t%.1f s\t%.1f s\t%.1f s\t%s\n", r.Policy, r.Order, r.Makespan, ratio(r.Makespan, r.Bound), r.MostLive,
-			100*r.RunUse, r.Waited.Init, r.Waited.Run, r.Waited.Eval, r.GroupDone, spark(r.RunBusy[:]))
+		fmt.Fprintf(w, "%s\t%s\t%.1f s\t%.2f×\t%d\t%.0f %%\t%.1f s\t%s\t%s\n", r.Policy, r.Order, r.Makespan, ratio(r.Makespan, r.Bound), r.MostLive,
+			100*r.RunUse, r.GroupDone, runBars(r.RunBusy[:]), blockedWords(r.Blocked))
 	}
 	return w.Flush()
+}
+
+// blockedWords: "run for init 12 s, eval for run 30 s".
+func blockedWords(b byStage[map[string]float64]) string {
+	var parts []string
+	for i, by := range []map[string]float64{b.Init, b.Run, b.Eval} {
+		for _, what := range slices.Sorted(maps.Keys(by)) {
+			if by[what] >= 0.05 {
+				parts = append(parts, fmt.Sprintf("%s for %s %.1f s", dispatch.Stage(i), what, by[what]))
+			}
+		}
+	}
+	if parts == nil {
+		return "–"
+	}
+	return strings.Join(parts, ", ")
 }
 
 func limitWord(n int) string {
@@ -230,18 +295,11 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// spark draws 60 values as 20 bars.
-func spark(values []float64) string {
-	bars := []rune("▁▂▃▄▅▆▇█")
-	most := slices.Max(values)
-	var b strings.Builder
+// runBars draws 60 values as 20 bars.
+func runBars(values []float64) string {
+	means := make([]float64, 0, len(values)/3)
 	for i := 0; i+2 < len(values); i += 3 {
-		mean := (values[i] + values[i+1] + values[i+2]) / 3
-		k := 0
-		if most > 0 {
-			k = int(mean / most * float64(len(bars)-1))
-		}
-		b.WriteRune(bars[k])
+		means = append(means, (values[i]+values[i+1]+values[i+2])/3)
 	}
-	return b.String()
+	return barsOf(means, slices.Max(means))
 }

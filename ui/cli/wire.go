@@ -130,6 +130,9 @@ func (a *app) begin(ctx context.Context) (_ *work, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.flags.validation {
+		title += " validation"
+	}
 	w.title = title
 	for _, in := range instances {
 		for _, text := range in.Warnings {
