@@ -59,6 +59,7 @@ type Engine struct {
 	notes    *notes
 	pace     *pace
 	meter    *meter
+	pool     *pool
 	endpoint atomic.Pointer[Endpoint]
 	gpus     atomic.Pointer[[]GPU]
 	started  time.Time
@@ -115,7 +116,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{opt: o, store: store, run: store.Run(), index: map[sessions.Key]dispatch.Item{},
-		streams: newStreams(), notes: &notes{}, pace: &pace{}, meter: &meter{run: stats.New(store.Run())}, started: time.Now()}
+		streams: newStreams(), notes: &notes{}, pace: &pace{}, meter: &meter{run: stats.New(store.Run())}, pool: newPool(o.Config.Dispatcher.Type), started: time.Now()}
 	e.limits = o.Config.Dispatcher.Limits()
 	e.ctx, e.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	byID := map[string]*task.Instance{}

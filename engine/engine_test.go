@@ -224,6 +224,9 @@ func TestPolicies(t *testing.T) {
 				}
 			}
 			r.nothingOpen()
+			if policy == "async_batch_bounded" && r.local.most > 3 { // its pool: max_parallel_agents
+				t.Errorf("%d environments, the pool has 3", r.local.most)
+			}
 			if r.local.most > 4 {
 				t.Errorf("%d sandboxes were live at once, limit 4", r.local.most)
 			}

@@ -106,9 +106,8 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 	return nil
 }
 
-// open a sandbox of the trajectory for a purpose: run or eval.
-func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandbox.Sandbox, error) {
-	e.streams.of(t.key).at(fmt.Sprintf("a %s sandbox to open", t.kind))
+// spec of a sandbox of the trajectory for a purpose: run or eval.
+func (e *Engine) spec(t *trajectory, purpose string) sandbox.Spec {
 	spec := t.in.Spec(t.kind)
 	spec.Name = fmt.Sprintf("%s.%d.a%d.%s", t.key.Instance, t.key.ID, t.attempt, purpose)
 	spec.Labels = map[string]string{"run": e.run.ID, "trajectory": t.key.String()}
@@ -123,9 +122,21 @@ func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandb
 	if c.Pids > 0 {
 		spec.Pids = c.Pids
 	}
-	sb, err := e.opt.Providers[t.kind].Open(ctx, spec)
+	return spec
+}
+
+// open a sandbox of the trajectory for a purpose.
+func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandbox.Sandbox, error) {
+	e.streams.of(t.key).at(fmt.Sprintf("a %s sandbox to open", t.kind))
+	spec := e.spec(t, purpose)
+	sb, err := e.pool.take(ctx, t.kind, spec)
 	if err != nil {
-		return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
+		e.opt.Log.Warn("close an idle sandbox", "error", err)
+	}
+	if sb == nil {
+		if sb, err = e.opt.Providers[t.kind].Open(ctx, spec); err != nil {
+			return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
+		}
 	}
 	if err := e.commit(ctx, t.key, sessions.KindSandbox, sessions.SandboxChange{Purpose: purpose, Open: true, Kind: string(t.kind), ID: sb.ID(),
 		Image: spec.Image, Isolation: e.isolation}); err != nil {
@@ -134,7 +145,9 @@ func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandb
 	return sb, nil
 }
 
-func (e *Engine) closePlace(t *trajectory) {
+// leavePlace closes the run sandbox, or gives it back for reuse when it did
+// its work.
+func (e *Engine) leavePlace(t *trajectory, reuse bool) {
 	if t.place == nil {
 		return
 	}
@@ -145,19 +158,25 @@ func (e *Engine) closePlace(t *trajectory) {
 			e.opt.Log.Warn("close tools", "trajectory", t.key.String(), "error", err)
 		}
 	}
-	e.closeSandbox(t, "run", p.sb)
+	e.closeSandbox(t, "run", p.sb, reuse)
 }
 
-// closeSandbox removes a sandbox. One that cannot be removed is said so in the
-// session; the next start reaps it.
-func (e *Engine) closeSandbox(t *trajectory, purpose string, sb sandbox.Sandbox) {
+func (e *Engine) closePlace(t *trajectory) { e.leavePlace(t, false) }
+
+// closeSandbox removes a sandbox, or gives it back for reuse. One that cannot
+// be removed is said so in the session; the next start reaps it.
+func (e *Engine) closeSandbox(t *trajectory, purpose string, sb sandbox.Sandbox, reuse bool) {
 	ctx := context.WithoutCancel(e.ctx)
-	events := []sessions.Event{}
-	if err := sb.Close(); err != nil {
-		events = append(events, sessions.NewEvent(time.Now(), t.key, sessions.KindWarning,
-			sessions.Warning{Text: fmt.Sprintf("sandbox %s could not be removed: %v", sb.ID(), err)}))
+	events, id := []sessions.Event{}, sb.ID()
+	leave := sb.Close
+	if reuse {
+		leave = func() error { return e.pool.give(e.ctx, t.kind, e.spec(t, purpose), sb) }
 	}
-	events = append(events, sessions.NewEvent(time.Now(), t.key, sessions.KindSandbox, sessions.SandboxChange{Purpose: purpose, Kind: string(t.kind), ID: sb.ID()}))
+	if err := leave(); err != nil {
+		events = append(events, sessions.NewEvent(time.Now(), t.key, sessions.KindWarning,
+			sessions.Warning{Text: fmt.Sprintf("sandbox %s could not be removed: %v", id, err)}))
+	}
+	events = append(events, sessions.NewEvent(time.Now(), t.key, sessions.KindSandbox, sessions.SandboxChange{Purpose: purpose, Kind: string(t.kind), ID: id}))
 	if err := e.store.Commit(ctx, sessions.Write{Events: events}); err != nil {
 		e.fail(err)
 	}
@@ -167,6 +186,9 @@ func (e *Engine) closeSandbox(t *trajectory, purpose string, sb sandbox.Sandbox)
 func (e *Engine) closePlaces() {
 	for _, t := range e.items {
 		e.closePlace(t)
+	}
+	if err := e.pool.close(); err != nil {
+		e.opt.Log.Warn("close idle sandboxes", "error", err)
 	}
 }
 

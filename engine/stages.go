@@ -44,9 +44,9 @@ func (s *stages) Init(ctx context.Context, it dispatch.Item) bool {
 }
 
 // Run is the agent loop; it closes the sandbox once the patch is taken.
-func (s *stages) Run(ctx context.Context, it dispatch.Item) bool {
+func (s *stages) Run(ctx context.Context, it dispatch.Item) (eval bool) {
 	e, t := s.engine(), s.items[it]
-	defer e.closePlace(t)
+	defer func() { e.leavePlace(t, eval) }()
 	if ctx.Err() != nil {
 		return e.interrupted(ctx, t)
 	}
@@ -222,12 +222,14 @@ func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
 	if err != nil {
 		return err
 	}
-	defer e.closeSandbox(t, "eval", sb)
+	worked := false
+	defer func() { e.closeSandbox(t, "eval", sb, worked) }()
 	e.streams.of(t.key).at("the verifier")
 	verdict, err := t.in.Verify(ctx, sb, t.patch)
 	if err != nil {
 		return err
 	}
+	worked = true
 	if verdict.TimedOut > 0 {
 		e.tellLimit(t, sessions.LimitStruck{Stage: "eval", Limit: "the task's verifier timeout", Bound: verdict.TimedOut, For: "the verifier", Waited: verdict.Wall})
 	}
