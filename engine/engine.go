@@ -38,6 +38,9 @@ type Options struct {
 	// in every run, so that runs repeat.
 	Meet   func(session, stream string, in *task.Instance, workdir string)
 	Forget func(session string)
+	// Modelled is time that init and eval take besides their work, to stand for
+	// slow images and verifiers; nil: none.
+	Modelled func(key sessions.Key, st dispatch.Stage) time.Duration
 	// History is how long a trajectory of an instance took in earlier runs,
 	// in seconds, for dispatcher.order = longest_first.
 	History map[string]float64

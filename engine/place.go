@@ -86,6 +86,9 @@ func (e *Engine) bringBack(ctx context.Context, t *trajectory) error {
 
 // enter opens a sandbox for the run stage.
 func (e *Engine) enter(ctx context.Context, t *trajectory) error {
+	if err := e.pretend(ctx, t, dispatch.Init); err != nil {
+		return err
+	}
 	sb, err := e.open(ctx, t, "run")
 	if err != nil {
 		return err

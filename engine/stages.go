@@ -83,7 +83,12 @@ func (s *stages) Eval(ctx context.Context, it dispatch.Item) {
 	limit := time.Duration(e.opt.Config.Limits.Eval)
 	limited, cancel := withLimit(ctx, limit)
 	defer cancel()
-	err := e.retry(limited, t, dispatch.Eval, func() error { return e.evaluate(limited, t) })
+	err := e.retry(limited, t, dispatch.Eval, func() error {
+		if err := e.pretend(limited, t, dispatch.Eval); err != nil {
+			return err
+		}
+		return e.evaluate(limited, t)
+	})
 	switch {
 	case err == nil:
 		return
@@ -264,6 +269,20 @@ func (e *Engine) retry(ctx context.Context, t *trajectory, stage dispatch.Stage,
 			return err
 		}
 		wait *= 2
+	}
+}
+
+// pretend that a stage takes its modelled time.
+func (e *Engine) pretend(ctx context.Context, t *trajectory, st dispatch.Stage) error {
+	if e.opt.Modelled == nil {
+		return nil
+	}
+	e.streams.of(t.key).at("its modelled " + st.String())
+	select {
+	case <-time.After(e.opt.Modelled(t.key, st)):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
