@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
@@ -30,6 +31,11 @@ type simulatedConfig struct {
 	Latency         engine.Duration `toml:"latency" json:"latency"`
 	TokensPerSecond float64         `toml:"tokens_per_second" json:"tokens_per_second"`
 	Concurrency     int             `toml:"concurrency" json:"concurrency"`
+	// With one of these set, a GPU is modelled.
+	KVCapacity      int             `toml:"kv_capacity_tokens" json:"kv_capacity_tokens"`
+	StepTime        engine.Duration `toml:"step_time" json:"step_time"`
+	StepPerSequence engine.Duration `toml:"step_time_per_sequence" json:"step_time_per_sequence"`
+	Prefill         float64         `toml:"prefill_tokens_per_second" json:"prefill_tokens_per_second"`
 	// Scale: tokens of the byte-level tokenizer for one token of a trained
 	// one; the token budget is multiplied by it.
 	Scale int `toml:"tokens_per_token" json:"tokens_per_token"`
@@ -149,6 +155,12 @@ func (c *config) check() error {
 		return fmt.Errorf("simulated.tokens_per_token is %d: it must be at least 1", s.Scale)
 	case s.TokensPerSecond < 0:
 		return fmt.Errorf("simulated.tokens_per_second is %v: it must not be negative", s.TokensPerSecond)
+	case s.KVCapacity < 0:
+		return fmt.Errorf("simulated.kv_capacity_tokens is %d: it must not be negative", s.KVCapacity)
+	case s.StepTime < 0 || s.StepPerSequence < 0:
+		return fmt.Errorf("simulated.step_time is %v and step_time_per_sequence %v: they must not be negative", time.Duration(s.StepTime), time.Duration(s.StepPerSequence))
+	case s.Prefill < 0:
+		return fmt.Errorf("simulated.prefill_tokens_per_second is %v: it must not be negative", s.Prefill)
 	}
 	return nil
 }

@@ -58,7 +58,8 @@ func (a *app) openEndpoint(ctx context.Context, c *config, close *closers) (*end
 }
 
 func (s simulatedConfig) options(address string) simulated.Options {
-	opt := simulated.Options{Address: address, Seed: s.Seed, Latency: time.Duration(s.Latency), TokensPerSecond: s.TokensPerSecond, Concurrency: s.Concurrency}
+	opt := simulated.Options{Address: address, Seed: s.Seed, Latency: time.Duration(s.Latency), TokensPerSecond: s.TokensPerSecond, Concurrency: s.Concurrency,
+		KVTokens: s.KVCapacity, StepTime: time.Duration(s.StepTime), StepTimePerSequence: time.Duration(s.StepPerSequence), PrefillTokensPerSecond: s.Prefill}
 	if opt.Latency == 0 {
 		opt.Latency = -1
 	}

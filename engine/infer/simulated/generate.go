@@ -48,32 +48,61 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, j job) error {
 		session = j.SessionID
 	}
 	ctx := r.Context()
-	if err := s.load.enter(ctx); err != nil {
+	out, when, leave, err := s.enter(ctx, j, session, room)
+	if err != nil {
 		return err
 	}
-	defer s.load.leave()
-	start := time.Now()
-	out := s.sample(j, session, room)
-	out.cached = s.load.lookUp(session, j.prompt)
-	tokens := len(j.prompt) + len(out.ids)
-	s.load.count(func() { s.load.held += tokens })
-	defer s.load.count(func() { s.load.held -= tokens })
-	p := pace{start, s.opt.Latency, s.opt.TokensPerSecond}
+	defer leave()
 	if j.Stream {
-		err = s.stream(ctx, w, j, out, p)
-	} else if err = sleep(ctx, p.whole(len(out.ids))); err == nil {
+		err = s.stream(ctx, w, j, out, when)
+	} else if err = when.over(ctx, len(out.ids)); err == nil {
 		s.load.count(func() { s.load.generated += int64(len(out.ids)) })
+		out.cached = when.found()
 		w.Header().Set("Content-Type", "application/json")
 		write(w, s.whole(j, out))
 	}
 	reason := out.finish
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || err != nil {
 		reason = "abort"
-	} else {
+	} else if s.gpu == nil {
 		s.load.remember(session, append(j.prompt[:len(j.prompt):len(j.prompt)], out.ids...))
 	}
 	s.load.count(func() { s.load.finished[reason]++ })
 	return err
+}
+
+// timing says when the tokens of a reply come.
+type timing interface {
+	begun(ctx context.Context) error                      // waits for the first token
+	over(ctx context.Context, total int) error            // waits for the last one
+	due(now time.Time, total int) (tokens int, err error) // at least 1 once begun
+	found() int                                           // prompt tokens in the prefix cache, once begun
+}
+
+// enter the engine's queue and, without a modelled GPU, wait for a place. The
+// caller calls leave when err is nil.
+func (s *Server) enter(ctx context.Context, j job, session string, room int) (out sampled, when timing, leave func(), err error) {
+	if s.gpu != nil {
+		out = s.sample(j, session, room)
+		q := newSequence(session, j.prompt, out.ids)
+		if err = sleep(ctx, s.opt.Latency); err == nil {
+			err = s.gpu.submit(q)
+		}
+		return out, turn{q, s.gpu}, func() { s.gpu.abort(q) }, err
+	}
+	if err = s.load.enter(ctx); err != nil {
+		return out, nil, nil, err
+	}
+	start := time.Now()
+	out = s.sample(j, session, room)
+	cached := s.load.lookUp(session, j.prompt)
+	tokens := len(j.prompt) + len(out.ids)
+	s.load.count(func() { s.load.held += tokens })
+	leave = func() {
+		s.load.count(func() { s.load.held -= tokens })
+		s.load.leave()
+	}
+	return out, pace{start, s.opt.Latency, s.opt.TokensPerSecond, cached}, leave, nil
 }
 
 // sample asks the policy.
@@ -175,7 +204,7 @@ func (o *sampled) cutAtStop(stops []string) {
 }
 
 // stream sends pieces as they become due.
-func (s *Server) stream(ctx context.Context, w http.ResponseWriter, j job, out sampled, p pace) error {
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, j job, out sampled, when timing) error {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	control := http.NewResponseController(w)
 	send := func(chunk []byte) error {
@@ -184,15 +213,19 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, j job, out s
 		}
 		return control.Flush()
 	}
-	if err := sleep(ctx, p.latency); err != nil {
+	if err := when.begun(ctx); err != nil {
 		return err
 	}
+	out.cached = when.found()
 	if err := send(s.firstChunk(j, out)); err != nil {
 		return err
 	}
 	total := len(out.ids)
 	for sent := 0; sent < total || total == 0; {
-		due := p.due(time.Now(), total)
+		due, err := when.due(time.Now(), total)
+		if err != nil {
+			return err
+		}
 		if due <= sent && total > 0 {
 			if err := sleep(ctx, tick); err != nil {
 				return err

@@ -1,11 +1,18 @@
 package simulated
 
 import (
-	"container/list"
 	"context"
 	"sync"
 	"time"
 )
+
+// usage is what /metrics shows of an engine.
+type usage struct {
+	running, waiting           int
+	kv                         float64 // share of the KV cache that running requests hold, 0..1
+	prompt, generated          int64   // tokens
+	queries, hits, preemptions int64   // tokens looked up in the prefix cache and found there
+}
 
 // load is what an engine's scheduler would know: who runs, who waits, how full
 // the cache is, and the counters that /metrics shows.
@@ -21,29 +28,16 @@ type load struct {
 	capacity  int
 	prompt    int64
 	generated int64
-	queries   int64 // prompt tokens looked up in the prefix cache
-	hits      int64
+	hits      int64            // of prompt, in the prefix cache
 	finished  map[string]int64 // by finish reason
-	cached    map[string]*list.Element
-	order     *list.List // of cachedPrompt, least recently used first
-	kept      int        // tokens in cached
+	cache     prefixes
 }
-
-// cachedPrompt is what the prefix cache holds of a session.
-type cachedPrompt struct {
-	session string
-	ids     []int32
-}
-
-// blockSize of the prefix cache, tokens: only whole blocks are found again.
-const blockSize = 16
 
 func (l *load) init(opt Options) {
 	l.places = make(chan struct{}, opt.Concurrency)
 	l.capacity = opt.KVTokens
 	l.finished = map[string]int64{"stop": 0, "length": 0, "abort": 0}
-	l.cached = map[string]*list.Element{}
-	l.order = list.New()
+	l.cache = newPrefixes()
 }
 
 // enter waits for a place. The caller must call leave when it got one.
@@ -70,6 +64,13 @@ func (l *load) count(change func()) {
 	change()
 }
 
+func (l *load) usage() usage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return usage{running: l.running, waiting: l.waiting, kv: min(1, float64(l.held)/float64(l.capacity)),
+		prompt: l.prompt, generated: l.generated, queries: l.prompt, hits: l.hits}
+}
+
 // begin a handler; false once the server is closed.
 func (l *load) begin() bool {
 	l.mu.Lock()
@@ -90,16 +91,8 @@ func (l *load) drain() {
 func (l *load) lookUp(session string, prompt []int32) (cached int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e, ok := l.cached[session]; ok {
-		before := e.Value.(*cachedPrompt).ids
-		for cached < len(before) && cached < len(prompt) && before[cached] == prompt[cached] {
-			cached++
-		}
-		// The last token is always computed: its logits are needed.
-		cached = min(cached, len(prompt)-1) / blockSize * blockSize
-	}
+	cached = l.cache.find(session, prompt)
 	l.prompt += int64(len(prompt))
-	l.queries += int64(len(prompt))
 	l.hits += int64(cached)
 	return cached
 }
@@ -108,23 +101,8 @@ func (l *load) lookUp(session string, prompt []int32) (cached int) {
 func (l *load) remember(session string, ids []int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e, ok := l.cached[session]; ok {
-		l.drop(e)
-	}
-	if session == "" || len(ids) > l.capacity {
-		return
-	}
-	l.cached[session] = l.order.PushBack(&cachedPrompt{session, ids})
-	l.kept += len(ids)
-	for l.kept > l.capacity {
-		l.drop(l.order.Front())
-	}
-}
-
-func (l *load) drop(e *list.Element) {
-	old := l.order.Remove(e).(*cachedPrompt)
-	delete(l.cached, old.session)
-	l.kept -= len(old.ids)
+	l.cache.keep(session, ids)
+	l.cache.shrink(l.capacity / blockSize)
 }
 
 // pace says when tokens come: the first after a latency, the rest at a rate.
@@ -132,31 +110,34 @@ type pace struct {
 	start   time.Time
 	latency time.Duration
 	rate    float64 // tokens per second, negative: at once
+	cached  int
 }
 
 // tick is how often a stream sends what has been sampled since.
 const tick = 25 * time.Millisecond
 
-// due tokens by now, at least 1 once the latency is over.
-func (p pace) due(now time.Time, total int) int {
+func (p pace) begun(ctx context.Context) error { return sleep(ctx, p.latency) }
+
+func (p pace) due(now time.Time, total int) (int, error) {
 	since := now.Sub(p.start) - max(0, p.latency)
 	if since < 0 {
-		return 0
+		return 0, nil
 	}
 	if p.rate < 0 {
-		return total
+		return total, nil
 	}
-	return min(total, 1+int(since.Seconds()*p.rate))
+	return min(total, 1+int(since.Seconds()*p.rate)), nil
 }
 
-// whole is the time until n tokens are there.
-func (p pace) whole(n int) time.Duration {
+func (p pace) over(ctx context.Context, total int) error {
 	d := max(0, p.latency)
 	if p.rate > 0 {
-		d += time.Duration(float64(n-1) / p.rate * float64(time.Second))
+		d += time.Duration(float64(total-1) / p.rate * float64(time.Second))
 	}
-	return d
+	return sleep(ctx, d)
 }
+
+func (p pace) found() int { return p.cached }
 
 // sleep until d has passed or the client has gone.
 func sleep(ctx context.Context, d time.Duration) error {

@@ -15,15 +15,19 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(&b, "# TYPE vllm:%s %s\nvllm:%s{%s} %g\n", name, kind, name, labels, value)
 	}
 	l := &s.load
+	u := l.usage()
+	if s.gpu != nil {
+		u = s.gpu.usage()
+	}
+	put("num_requests_running", "gauge", float64(u.running))
+	put("num_requests_waiting", "gauge", float64(u.waiting))
+	put("kv_cache_usage_perc", "gauge", u.kv)
+	put("prompt_tokens_total", "counter", float64(u.prompt))
+	put("generation_tokens_total", "counter", float64(u.generated))
+	put("prefix_cache_queries_total", "counter", float64(u.queries))
+	put("prefix_cache_hits_total", "counter", float64(u.hits))
+	put("num_preemptions_total", "counter", float64(u.preemptions))
 	l.mu.Lock()
-	put("num_requests_running", "gauge", float64(l.running))
-	put("num_requests_waiting", "gauge", float64(l.waiting))
-	put("kv_cache_usage_perc", "gauge", min(1, float64(l.held)/float64(l.capacity)))
-	put("prompt_tokens_total", "counter", float64(l.prompt))
-	put("generation_tokens_total", "counter", float64(l.generated))
-	put("prefix_cache_queries_total", "counter", float64(l.queries))
-	put("prefix_cache_hits_total", "counter", float64(l.hits))
-	put("num_preemptions_total", "counter", 0)
 	reasons := []string{}
 	for reason := range l.finished {
 		reasons = append(reasons, reason)

@@ -13,7 +13,7 @@ func text(weight float64, s string) candidate {
 
 func seeded(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
 
-func close(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
+func equal(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 
 // leaves are all replies that can be sampled, with the product of their
 // tokens' probabilities.
@@ -85,7 +85,7 @@ func TestSmallTree(t *testing.T) {
 					t.Fatalf("reply %q with logprobs %v", reply, logs)
 				}
 				for i, p := range want {
-					if !close(logs[i], math.Log(p)) {
+					if !equal(logs[i], math.Log(p)) {
 						t.Fatalf("reply %q: logprob %v of token %d, want ln %v", reply, logs[i], i, p)
 					}
 				}
@@ -107,7 +107,7 @@ func TestSmallTree(t *testing.T) {
 // Two replies of the same text are one: their weights add up.
 func TestSameTextTwice(t *testing.T) {
 	got := leaves([]candidate{text(1, "x"), text(2, "x"), text(1, "y")}, sampling{temperature: 1, topP: 1})
-	if !close(got["x<|im_end|>"], 0.75) || !close(got["y<|im_end|>"], 0.25) {
+	if !equal(got["x<|im_end|>"], 0.75) || !equal(got["y<|im_end|>"], 0.25) {
 		t.Errorf("got %v", got)
 	}
 }

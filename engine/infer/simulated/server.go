@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"net"
 	"net/http"
 	"strconv"
@@ -36,9 +37,16 @@ type Options struct {
 	Latency         time.Duration // to the first token [30 ms]; negative for none
 	TokensPerSecond float64       // of each request [4000]; negative: all at once
 	Concurrency     int           // requests that run; others wait [16]
-	KVTokens        int           // capacity of the KV cache, tokens [1,048,576]
-	MaxModelLen     int           // tokens [262,144]
-	Behaviour       Behaviour     // [DefaultBehaviour]
+	MaxModelLen     int           // tokens [262,144]; of a modelled GPU at most KVTokens
+
+	// With one of these set, a GPU is modelled: what a request's tokens take
+	// depends on who else is there. A step gives each running request a token:
+	//	StepTime + running × StepTimePerSequence + computed prompt tokens ÷ PrefillTokensPerSecond
+	KVTokens               int           // capacity of the KV cache, tokens [1,048,576]
+	StepTime               time.Duration // [without both times: 1 s ÷ TokensPerSecond]
+	StepTimePerSequence    time.Duration
+	PrefillTokensPerSecond float64   // 0: prompts cost no time
+	Behaviour              Behaviour // [DefaultBehaviour]
 	// Faults is asked before each POST is answered: n counts them from 1 for
 	// each path. nil: none.
 	Faults func(n int, path string) Fault
@@ -71,6 +79,7 @@ type Server struct {
 	stop    context.CancelFunc
 
 	load   load
+	gpu    *modelled    // nil: none is modelled
 	calls  atomic.Int64 // numbers replies and calls without a session
 	tasks  sync.RWMutex // guards known
 	known  map[string]Task
@@ -79,8 +88,9 @@ type Server struct {
 
 // Start listens and serves until Close.
 func Start(opt Options) (*Server, error) {
+	model := opt.modelled()
 	opt = opt.withDefaults()
-	if err := opt.check(); err != nil {
+	if err := opt.check(model); err != nil {
 		return nil, err
 	}
 	listener := opt.Listener
@@ -92,6 +102,10 @@ func Start(opt Options) (*Server, error) {
 	}
 	s := &Server{opt: opt, url: "http://" + reachable(listener.Addr()), known: map[string]Task{}}
 	s.load.init(opt)
+	if model {
+		s.gpu = newModelled(opt)
+		s.opt.MaxModelLen = min(opt.MaxModelLen, opt.KVTokens/blockSize*blockSize)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.http = &http.Server{
@@ -116,7 +130,7 @@ func reachable(a net.Addr) string {
 	return a.String()
 }
 
-func (o Options) check() error {
+func (o Options) check(model bool) error {
 	b := o.Behaviour
 	for _, p := range []struct {
 		name  string
@@ -126,6 +140,15 @@ func (o Options) check() error {
 			return fmt.Errorf("simulated endpoint: behaviour %s is %v; it is a probability from 0 to 1", p.name, p.value)
 		}
 	}
+	if o.StepTime < 0 || o.StepTimePerSequence < 0 || !(o.PrefillTokensPerSecond >= 0) || math.IsInf(o.PrefillTokensPerSecond, 0) {
+		return fmt.Errorf("simulated endpoint: step time %v, %v per sequence and %v prefill tokens per second must not be negative", o.StepTime, o.StepTimePerSequence, o.PrefillTokensPerSecond)
+	}
+	if model && o.stepTime()+o.StepTimePerSequence <= 0 {
+		return errors.New("simulated endpoint: a modelled GPU needs a step time or tokens per second")
+	}
+	if model && o.KVTokens < blockSize {
+		return fmt.Errorf("simulated endpoint: a KV cache of %d tokens holds no block of %d", o.KVTokens, blockSize)
+	}
 	if o.Concurrency < 1 || o.KVTokens < 1 || o.MaxModelLen < 1 {
 		return fmt.Errorf("simulated endpoint: concurrency %d, KV tokens %d and model length %d must be at least 1", o.Concurrency, o.KVTokens, o.MaxModelLen)
 	}
@@ -134,6 +157,9 @@ func (o Options) check() error {
 
 // URL is the root, without /v1.
 func (s *Server) URL() string { return s.url }
+
+// ServeHTTP answers a request that came by another way than the address.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.Handler.ServeHTTP(w, r) }
 
 // Model is the name the server answers to.
 func (s *Server) Model() string { return s.opt.Model }
@@ -173,5 +199,8 @@ func (s *Server) Close() error {
 	s.stop() // the context of every request
 	err := s.Wait()
 	s.load.drain()
+	if s.gpu != nil {
+		s.gpu.close()
+	}
 	return errors.Join(err, closeErr)
 }
