@@ -36,6 +36,10 @@ type simulatedConfig struct {
 	StepTime        engine.Duration `toml:"step_time" json:"step_time"`
 	StepPerSequence engine.Duration `toml:"step_time_per_sequence" json:"step_time_per_sequence"`
 	Prefill         float64         `toml:"prefill_tokens_per_second" json:"prefill_tokens_per_second"`
+	// InitTime and EvalTime are the medians of modelled times that the two
+	// stages take besides their work.
+	InitTime engine.Duration `toml:"init_time" json:"init_time"`
+	EvalTime engine.Duration `toml:"eval_time" json:"eval_time"`
 	// Scale: tokens of the byte-level tokenizer for one token of a trained
 	// one; the token budget is multiplied by it.
 	Scale int `toml:"tokens_per_token" json:"tokens_per_token"`

@@ -23,6 +23,7 @@ type whatIf struct {
 	trace, run, history string
 	policies, orders    []string
 	oneSandbox, json    bool
+	live                bool
 }
 
 func (a *app) simulateCommand() *cobra.Command {
@@ -37,12 +38,22 @@ beat. The limits are those of the run, for a trace those of the configuration;
 
 A trace is a JSON array of {"instance", "trajectory", "init_s", "run_s", "eval_s"}.
 A run is one of this machine's sessions. --history is the earlier run or trace
-that longest_first orders by.`,
+that longest_first orders by.
+
+--live rolls tasks out for real instead, once under each policy, on the simulated
+endpoint with a modelled batch and with modelled times of init and eval, and draws
+the endpoint's use over time. The runs are ordinary sessions.`,
 		Example: `  rollbench simulate --run latest --set dispatcher.max_live_sandboxes=24
   rollbench simulate --trace epoch2.json --history epoch1.json --order fifo,longest_first --one-sandbox \
-      --set dispatcher.max_parallel_agents=96 --set dispatcher.max_live_sandboxes=192`,
+      --set dispatcher.max_parallel_agents=96 --set dispatcher.max_live_sandboxes=192
+  rollbench simulate --live                      # async_batch_bounded against async_pipeline`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.simulate(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.live {
+				return a.compareLive(cmd.Context(), f)
+			}
+			return a.simulate(cmd.Context(), f)
+		},
 	}
 	c.Flags().StringVar(&f.trace, "trace", "", "stage times from a trace `FILE`")
 	c.Flags().StringVar(&f.run, "run", "", "stage times of a `RUN` (default: latest)")
@@ -51,6 +62,8 @@ that longest_first orders by.`,
 	c.Flags().StringSliceVar(&f.orders, "order", nil, "orders to try (default: all; longest_first only with --history)")
 	c.Flags().BoolVar(&f.oneSandbox, "one-sandbox", false, "evaluate in the sandbox of the run stage instead of a fresh one")
 	c.Flags().BoolVar(&f.json, "json", false, "print a JSON array")
+	c.Flags().BoolVar(&f.live, "live", false, "compare policies on real runs of bundled tasks")
+	a.taskFlags(c)
 	return c
 }
 

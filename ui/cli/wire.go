@@ -200,6 +200,7 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 	if w.ep.sim != nil {
 		opt.Meet = w.ep.meet
 		opt.Forget = w.ep.sim.Forget
+		opt.Modelled = w.config.Simulated.modelled()
 	}
 	w.engine, err = engine.New(ctx, opt, w.store)
 	if err != nil {
