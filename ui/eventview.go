@@ -27,7 +27,7 @@ func viewEvents(events []sessions.Event) *page {
 		if detail := eventDetail(e.Data); detail != "" {
 			text = pad(text, 14) + " " + detail
 		}
-		s.add(block{id: fmt.Sprint(e.Seq), label: e.Time.Format("15:04:05"), labelRole: dim, body: r, text: text, fold: foldPrompt})
+		s.add(block{id: fmt.Sprint(e.Seq), label: wallClock(e.Time), labelRole: dim, body: r, text: text, fold: foldPrompt})
 	}
 	if len(events) == 0 {
 		s.note("No events yet.")
