@@ -66,8 +66,23 @@ func chartRows(rows int) int {
 	return 1
 }
 
+// drawnSeries keeps the charts as they were drawn last: thousands of points
+// need not be gone through for every frame.
+type drawnSeries struct {
+	of               *series
+	maxLive, cols, h int
+	section          *section
+}
+
+func (d *drawnSeries) view(s *series, maxLive, cols, h int) *section {
+	if d.section == nil || d.of != s || d.maxLive != maxLive || d.cols != cols || d.h != h {
+		*d = drawnSeries{s, maxLive, cols, h, viewSeries(s, maxLive, cols, h)}
+	}
+	return d.section
+}
+
 // viewSeries draws the run over time, each chart h rows high.
-func viewSeries(s *series, st *engine.Status, cols, h int) *section {
+func viewSeries(s *series, maxLive, cols, h int) *section {
 	sec := &section{}
 	sec.add(block{id: "series", kind: heading, title: line{{strong, "over the run"}}, right: line{{dim, "  last"}, {dim, padLeft("peak", chartCell)}, {dim, padLeft("full", chartCell)}}})
 	if s == nil {
@@ -76,7 +91,7 @@ func viewSeries(s *series, st *engine.Status, cols, h int) *section {
 	}
 	w := max(cols-2-chartName-3*chartCell-1, 4)
 	for _, c := range charts {
-		for _, l := range c.draw(s, st, w, h) {
+		for _, l := range c.draw(s, maxLive, w, h) {
 			sec.cells(l)
 		}
 	}
@@ -88,7 +103,7 @@ func viewSeries(s *series, st *engine.Status, cols, h int) *section {
 }
 
 // draw a chart in h rows, its numbers in the last one.
-func (c chart) draw(s *series, st *engine.Status, w, h int) []line {
+func (c chart) draw(s *series, maxLive, w, h int) []line {
 	name := line{{plain, pad(c.name, chartName)}}
 	peak, last, known := s.peak(c.get)
 	if !known {
@@ -100,8 +115,8 @@ func (c chart) draw(s *series, st *engine.Status, w, h int) []line {
 			full = max(full, most)
 		}
 	}
-	if c.name == "sandboxes" && st.MaxLive > 0 { // the points do not hold their limit
-		full = max(full, float64(st.MaxLive))
+	if c.name == "sandboxes" { // the points do not hold their limit
+		full = max(full, float64(maxLive))
 	}
 	rows := bars(s.columns(c.get, 0, s.end, w), full, h)
 	for i := range rows {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -12,6 +13,7 @@ type field struct {
 	name string
 	editor
 	ext string // file name ending for $EDITOR: .sh, .json, .txt
+	was string // shown beside another value; "" for nothing
 }
 
 // form asks for text. ctrl+s sends, esc leaves everything as it was, ctrl+e
@@ -141,11 +143,15 @@ func (f *form) renderFields(t *theme, w, left int) (rows []string, at int) {
 		if has {
 			r, at = focused, len(rows)
 		}
-		for j, text := range fd.render(t, max(w-label-2, 1), n, has) {
+		was := ""
+		if fd.was != "" && fd.was != strings.TrimSpace(fd.text()) && w-label >= 24 {
+			was = " was " + padLeft(fd.was, 7)
+		}
+		for j, text := range fd.render(t, max(w-label-2-width(was), 1), n, has) {
 			if j > 0 {
 				name = spaces(label)
 			}
-			rows = append(rows, t.text(r, name+"▏")+" "+text)
+			rows = append(rows, t.text(r, name+"▏")+" "+text+t.text(dim, was))
 		}
 	}
 	return rows, at

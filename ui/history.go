@@ -21,6 +21,7 @@ type history struct {
 	whole   bool      // it was read after the end
 	stale   bool      // a limit was changed since
 	loading bool
+	drawn   drawnSeries
 }
 
 // historyMsg brings both. limits.seq is 0 when they were not asked for.

@@ -103,7 +103,7 @@ func (w *Workbench) openLimits(proposed engine.Limits, why string) {
 		f.note = "under async_batch only max_live_sandboxes acts"
 	}
 	for _, l := range limitFields {
-		f.fields = append(f.fields, field{name: l.name, editor: newEditor(strconv.Itoa(*l.of(&proposed)), true), ext: ".txt"})
+		f.fields = append(f.fields, field{name: l.name, editor: newEditor(strconv.Itoa(*l.of(&proposed)), true), ext: ".txt", was: strconv.Itoa(*l.of(&shown))})
 	}
 	f.fields = append(f.fields, field{name: "why", editor: newEditor(why, true), ext: ".txt"})
 	f.send = func(v []string) (tea.Cmd, error) { return w.sendLimits(shown, v) }

@@ -137,7 +137,7 @@ func limitedBy(s *engine.Status) (limit, why line) {
 }
 
 // subjects are what a stage may wait for, as the one that acts.
-var subjects = map[string]string{"init": "init", "run": "run", "eval": "eval", "sandboxes": "full sandboxes", "held": "held ones"}
+var subjects = map[string]string{"init": "init", "run": "run", "eval": "eval", "sandboxes": "the sandbox limit", "held": "a hold"}
 
 // suffers says what happens to the stages that wait for by: what stands before it is
 // blocked, what comes after it starves.

@@ -29,11 +29,14 @@ func (w *Workbench) queuesPage(cols, rows int) *page {
 		s = &engine.Status{}
 	}
 	p := &page{sections: []*section{
-		viewStages(&w.gauges, s, cols), viewTools(s.Tools, cols),
-		viewSeries(w.history.series, s, cols, chartRows(rows)), viewLimits(&w.history.limits, s),
+		w.gauges.viewStages(s, cols, w.now), viewTools(s.Tools, cols),
+		w.history.drawn.view(w.history.series, s.MaxLive, cols, chartRows(rows)), viewLimits(&w.history.limits, s),
 	}}
-	for _, sec := range p.sections {
+	for i, sec := range p.sections {
 		sec.labels = 1
+		if i == len(p.sections)-1 {
+			sec.labels = changeTime
+		}
 	}
 	return p
 }
@@ -41,17 +44,22 @@ func (w *Workbench) queuesPage(cols, rows int) *page {
 // cells adds a row of the table.
 func (s *section) cells(l line) { s.add(block{kind: cells, title: l}) }
 
-// The widths in the tables: of a duration, and of what stands before the
-// durations of a stage.
-const (
-	stageCell = 7
-	stageLead = 6 + 5 + 8
-)
+// timeCell is the width of a duration in the tables.
+func timeCell(cols int) int {
+	if cols >= 110 {
+		return 9
+	}
+	return 7
+}
 
 // viewStages is the table of the stages.
-func viewStages(g *gaugePane, s *engine.Status, cols int) *section {
+func (g *gaugePane) viewStages(s *engine.Status, cols int, now time.Time) *section {
 	sec := &section{}
-	right := line{{dim, "sandboxes "}, {plain, fmt.Sprint(s.Live) + limit(s.MaxLive)}}
+	right := line{}
+	if g.ended || g.silent(now) {
+		right.add(dim, "as last reported at "+wallClock(s.At)+"  ")
+	}
+	right = append(right, line{{dim, "sandboxes "}, {plain, fmt.Sprint(s.Live) + limit(s.MaxLive)}}...)
 	if s.Held > 0 {
 		right.add(warn, fmt.Sprintf("  ◆%d held", s.Held))
 	}
@@ -60,18 +68,22 @@ func viewStages(g *gaugePane, s *engine.Status, cols int) *section {
 		sec.note("The engine of this run has left no gauges.")
 		return sec
 	}
-	if s.Stall != nil && !g.ended {
+	if g.stalls(now) {
 		text := ""
 		for _, part := range stalled(s.Stall) {
 			text += part.text
 		}
 		sec.add(block{id: "stall", body: warn, text: text})
 	}
-	sec.cells(line{{dim, spaces(stageLead+3) + "service " + strings.Repeat("─", 3*stageCell-11) + spaces(3) + "waited " + strings.Repeat("─", 3*stageCell-10)}})
-	quantiles := padLeft("p50", stageCell) + padLeft("p90", stageCell) + padLeft("max", stageCell)
-	sec.cells(line{{dim, pad("stage", 6) + padLeft("queue", 5) + padLeft("busy", 8) + quantiles + quantiles + padLeft("struck", 7) + " waits for"}})
+	cell := timeCell(cols)
+	group := func(name string) string {
+		return spaces(cell-3) + name + " " + strings.Repeat("─", 2*cell+3-len(name)-1)
+	}
+	sec.cells(line{{dim, spaces(6+5+8+10) + group("service") + group("waited")}})
+	quantiles := padLeft("p50", cell) + padLeft("p90", cell) + padLeft("max", cell)
+	sec.cells(line{{dim, pad("stage", 6) + padLeft("queue", 5) + padLeft("busy", 8) + pad(" waits for", 10) + quantiles + quantiles + padLeft("struck", 7)}})
 	for _, st := range stagesOf(s) {
-		sec.cells(stageRow(st.name, st.Queue))
+		sec.cells(stageRow(st.name, st.Queue, cell))
 	}
 	idle := []string{}
 	for _, st := range stagesOf(s) {
@@ -99,7 +111,7 @@ func stagesOf(s *engine.Status) []stage {
 }
 
 // stageRow of ready has no times: nothing works there.
-func stageRow(name string, q engine.Queue) line {
+func stageRow(name string, q engine.Queue, cell int) line {
 	l := line{{strong, pad(name, 6)}}
 	if name == "ready" {
 		l.add(plain, padLeft(strconv.Itoa(q.Waiting)+limit(q.Limit), 5+8))
@@ -111,30 +123,27 @@ func stageRow(name string, q engine.Queue) line {
 	}
 	l.add(r, padLeft(strconv.Itoa(q.Waiting), 5))
 	l.add(plain, padLeft(strconv.Itoa(q.Busy)+limit(q.Limit), 8))
+	l.add(strong, " "+pad(awaited(q.Blocked), 9))
 	t := q.Times
 	if t == nil {
 		t = &stats.Stage{}
 	}
-	l = append(append(l, spreadCells(t.Service)...), spreadCells(t.Wait)...)
+	l = append(append(l, spreadCells(t.Service, cell)...), spreadCells(t.Wait, cell)...)
 	struck := seg{plain, strconv.Itoa(t.Struck)}
 	if t.Struck > 0 {
 		struck.r = warn
 	} else if q.Times == nil {
 		struck = seg{dim, "–"}
 	}
-	l.add(struck.r, padLeft(struck.text, 7)+" ")
-	if q.Blocked != "" {
-		l.add(strong, awaited(q.Blocked))
-	}
-	return l
+	return append(l, seg{struck.r, padLeft(struck.text, 7)})
 }
 
 // spreadCells are p50, p90 and max; dashes where nothing was measured.
-func spreadCells(s stats.Spread) line {
+func spreadCells(s stats.Spread, cell int) line {
 	if s.N == 0 {
-		return line{{dim, strings.Repeat(padLeft("–", stageCell), 3)}}
+		return line{{dim, strings.Repeat(padLeft("–", cell), 3)}}
 	}
-	return line{{plain, padLeft(took(s.P50), stageCell) + padLeft(took(s.P90), stageCell)}, {strong, padLeft(took(s.Max), stageCell)}}
+	return line{{plain, padLeft(took(s.P50), cell) + padLeft(took(s.P90), cell)}, {strong, padLeft(took(s.Max), cell)}}
 }
 
 // awaited is what a stage waits for, as the object of waiting.
@@ -176,11 +185,12 @@ func viewTools(tools []stats.Tool, cols int) *section {
 		sec.note("No call of a tool was measured.")
 		return sec
 	}
-	name := min(max(cols-2-toolCells, 8), 40)
-	sec.cells(line{{dim, pad("tool", name) + padLeft("calls", 7) + padLeft("p50", stageCell) + padLeft("p90", stageCell) + padLeft("p99", stageCell) + padLeft("max", stageCell) +
+	cell := timeCell(cols)
+	name := min(max(cols-2-4*cell-toolCells, 8), 32)
+	sec.cells(line{{dim, pad("tool", name) + padLeft("calls", 7) + padLeft("p50", cell) + padLeft("p90", cell) + padLeft("p99", cell) + padLeft("max", cell) +
 		padLeft("timeouts", 10) + padLeft("errors", 7) + padLeft("reward", 12)}})
 	for _, t := range tools {
-		sec.cells(toolRow(t, name))
+		sec.cells(toolRow(t, name, cell))
 	}
 	for _, t := range tools {
 		if t.Warn() {
@@ -190,20 +200,20 @@ func viewTools(tools []stats.Tool, cols int) *section {
 	return sec
 }
 
-// toolCells is the width of a tool's row without its name.
-const toolCells = 7 + 4*stageCell + 10 + 7 + 12
+// toolCells is the width of a tool's row without its name and its times.
+const toolCells = 7 + 10 + 7 + 12
 
-func toolRow(t stats.Tool, name int) line {
+func toolRow(t stats.Tool, name, cell int) line {
 	r, mark := plain, ""
 	if t.Warn() {
 		r, mark = warn, "▲ "
 	}
 	l := line{{r, pad(mark+cleanLine(t.Name), name)}, {plain, padLeft(short(float64(t.Calls)), 7)}}
 	if t.Wall.N == 0 {
-		l.add(dim, strings.Repeat(padLeft("–", stageCell), 4))
+		l.add(dim, strings.Repeat(padLeft("–", cell), 4))
 	} else {
-		l.add(plain, padLeft(took(t.Wall.P50), stageCell)+padLeft(took(t.Wall.P90), stageCell)+padLeft(took(t.Wall.P99), stageCell))
-		l.add(strong, padLeft(took(t.Wall.Max), stageCell))
+		l.add(plain, padLeft(took(t.Wall.P50), cell)+padLeft(took(t.Wall.P90), cell)+padLeft(took(t.Wall.P99), cell))
+		l.add(strong, padLeft(took(t.Wall.Max), cell))
 	}
 	share := timeouts(t)
 	if t.Timeouts == 0 {
@@ -237,6 +247,9 @@ func toolTrouble(t stats.Tool) string {
 	return text + ": the policy learns the machine's load."
 }
 
+// changeTime is the width of the times of changes.
+const changeTime = 11
+
 // viewLimits is the limits in force, then who changed them, the newest first.
 func viewLimits(log *limitLog, s *engine.Status) *section {
 	sec := &section{}
@@ -249,18 +262,18 @@ func viewLimits(log *limitLog, s *engine.Status) *section {
 	if log.now != nil {
 		now = *log.now
 	}
-	sec.cells(line{{dim, pad("now", 10)}, {strong, limitsLine(now)}})
+	sec.cells(line{{dim, pad("now", changeTime-1)}, {strong, limitsLine(now)}})
 	for i := len(log.changes) - 1; i >= 0; i-- {
 		c := log.changes[i]
 		r := plain
 		if c.who == "operator" {
 			r = person
 		}
-		text := wallClock(c.at) + "  " + pad(c.who, 9) + " " + c.what
+		text := pad(c.who, 9) + " " + c.what
 		if c.why != "" {
 			text += " · " + c.why
 		}
-		sec.add(block{id: "change " + strconv.Itoa(log.dropped+i), body: r, text: text})
+		sec.add(block{id: "change " + strconv.Itoa(log.dropped+i), label: " " + wallClock(c.at), labelRole: dim, body: r, text: text})
 	}
 	if log.dropped > 0 {
 		sec.note(fmt.Sprintf("%d older changes are in the session.", log.dropped))

@@ -168,6 +168,6 @@ func (s *series) spark(n int) line {
 	get := func(p *engine.Point) (float64, bool) { return float64(p.Busy[1]), true }
 	peak, _, _ := s.peak(func(p *engine.Point) (float64, bool) { return float64(max(p.Busy[1], p.Limit[1])), true })
 	from := max(s.end-sparkFor, 0)
-	l := line{{dim, fmt.Sprintf("run %s ", age(s.end-from))}}
+	l := line{{dim, fmt.Sprintf("run slots %s ", age(s.end-from))}}
 	return append(l, bars(s.columns(get, from, s.end, n), peak, 1)[0]...)
 }

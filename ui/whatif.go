@@ -48,7 +48,6 @@ func canWhatIf(w *Workbench) string {
 // doWhatIf opens the view and simulates anew.
 func doWhatIf(w *Workbench) tea.Cmd {
 	w.openSheet(&sheet{title: "what if", opener: whatIfKey, scope: inWhatIf, page: func(cols, _ int) *page { return w.whatIf.page(cols) }})
-	w.sheet.scroll.cursor = place{1, 1} // the best change, under the settings as they are
 	return w.simulate()
 }
 
@@ -77,6 +76,9 @@ func (w *Workbench) applyWhatIf(m whatIfMsg) {
 		return
 	}
 	f.advice, f.at = &m.advice, w.now
+	if s := w.sheet; s != nil && s.scope == inWhatIf && s.scroll.cursor.section == 0 {
+		s.scroll.cursor = place{1, 1} // the best change, under the settings as they are
+	}
 }
 
 // page is the advice in a line, what it rests on, and one row for each outlook.
@@ -105,19 +107,8 @@ func (f *whatIf) page(w int) *page {
 	if len(a.Outlooks) == 0 {
 		return onePage(top)
 	}
-	top.add(block{kind: cells})
-	cols := outlookColumns(w)
-	head := line{{dim, pad("change", cols)}}
-	for _, name := range []string{"makespan", "saves", "sandboxes"} {
-		head.add(dim, padLeft(name, outlookCell))
-	}
-	head.add(dim, "  run slots used")
-	top.add(block{kind: cells, title: head})
-	rows := &section{}
-	for i, o := range a.Outlooks {
-		rows.add(block{id: strconv.Itoa(i), kind: cells, title: outlookRow(o, i == 0, cols)})
-	}
-	return &page{sections: []*section{top, rows}}
+	top.cells(nil)
+	return &page{sections: []*section{top, outlookTable(top, a.Outlooks, w)}}
 }
 
 // outlookCell is the width of a number in the table, outlookUse that of the share.
@@ -126,8 +117,37 @@ const (
 	outlookUse  = 16
 )
 
-// outlookColumns is what is left for the change.
-func outlookColumns(w int) int { return min(max(w-2-3*outlookCell-outlookUse, 12), 70) }
+// outlookTable has a row for each outlook; its head goes on top. Where there is
+// room each makespan is drawn beside the longest.
+func outlookTable(top *section, all []engine.Outlook, w int) *section {
+	cols, longest := 12, 0.0
+	for _, o := range all {
+		cols, longest = max(cols, width(cleanLine(o.Change))), max(longest, o.Makespan)
+	}
+	cols = min(cols, max(w-2-3*outlookCell-outlookUse, 12))
+	head := line{{dim, pad("change", cols)}}
+	for _, name := range []string{"makespan", "saves", "sandboxes"} {
+		head.add(dim, padLeft(name, outlookCell))
+	}
+	head.add(dim, "  run slots used")
+	bar := min(w-2-cols-3*outlookCell-outlookUse-3, 50)
+	if bar < 10 || longest <= 0 {
+		bar = 0
+	} else {
+		head.add(dim, "   makespan beside the longest")
+	}
+	top.cells(head)
+	rows := &section{}
+	for i, o := range all {
+		l := outlookRow(o, i == 0, cols)
+		if bar > 0 {
+			l.add(plain, spaces(4))
+			l = append(l, meter(o.Makespan/longest, bar, plain)...)
+		}
+		rows.add(block{id: strconv.Itoa(i), kind: cells, title: l})
+	}
+	return rows
+}
 
 func outlookRow(o engine.Outlook, asItIs bool, cols int) line {
 	l := line{{plain, pad(cleanLine(o.Change), cols)}, {plain, padLeft(seconds(o.Makespan), outlookCell)}}
@@ -143,7 +163,7 @@ func outlookRow(o engine.Outlook, asItIs bool, cols int) line {
 		l.add(good, padLeft(percent(&saved), outlookCell))
 	}
 	l.add(plain, padLeft(strconv.Itoa(o.MostLive), outlookCell)+"  ")
-	return append(l, share(&o.RunUse, 8)...)
+	return append(append(l, meter(o.RunUse, 8, live)...), seg{plain, " " + padLeft(percent(&o.RunUse), 4)})
 }
 
 // seconds of the simulation's clock as a duration.
@@ -151,7 +171,8 @@ func seconds(s float64) string { return took(time.Duration(s * float64(time.Seco
 
 // outlook under the cursor; false where there is none.
 func (w *Workbench) outlook() (engine.Outlook, bool) {
-	a := w.whatIf.advice
+	a, in := w.whatIf.advice, w.sheetBox()
+	w.sheet.scroll.settle(w.sheet.page(in.w, in.h), in.w, in.h)
 	if at := w.sheet.scroll.cursor; a != nil && at.section == 1 && at.row < len(a.Outlooks) {
 		return a.Outlooks[at.row], true
 	}
