@@ -145,7 +145,7 @@ func (f *form) renderFields(t *theme, w, left int) (rows []string, at int) {
 		}
 		was := ""
 		if fd.was != "" && fd.was != strings.TrimSpace(fd.text()) && w-label >= 24 {
-			was = " was " + padLeft(fd.was, 7)
+			was = padLeft("was "+fd.was, 12)
 		}
 		for j, text := range fd.render(t, max(w-label-2-width(was), 1), n, has) {
 			if j > 0 {

@@ -19,6 +19,7 @@ type history struct {
 	limits  limitLog
 	read    time.Time // when the series was read last
 	whole   bool      // it was read after the end
+	failed  bool      // it could not be
 	stale   bool      // a limit was changed since
 	loading bool
 	drawn   drawnSeries
@@ -39,10 +40,11 @@ const seriesEvery = 5 * time.Second
 // only while the queues are looked at: they lie among all other events.
 func (w *Workbench) loadHistory() tea.Cmd {
 	h := &w.history
-	if h.loading || !w.primed {
+	old := w.now.Sub(h.read) >= seriesEvery
+	if h.loading || !w.primed || h.failed && !old {
 		return nil
 	}
-	due := h.read.IsZero() || w.gauges.ended && !h.whole || !w.gauges.ended && w.now.Sub(h.read) >= seriesEvery
+	due := h.read.IsZero() || w.gauges.ended && !h.whole || !w.gauges.ended && old
 	scan := w.sheet != nil && w.sheet.opener == queuesKey && h.limits.seq < w.seq && (due || h.stale || h.limits.seq == 0)
 	if !due && !scan {
 		return nil
@@ -67,16 +69,15 @@ func (w *Workbench) loadHistory() tea.Cmd {
 // later, not at once.
 func (w *Workbench) applyHistory(m historyMsg) {
 	h := &w.history
-	h.loading, h.read = false, w.now
-	h.whole = m.whole
+	h.loading, h.read, h.failed = false, w.now, m.err != nil
 	if m.err != nil {
 		w.complain(m.err)
 		return
 	}
-	h.series = m.series
+	h.series, h.whole = m.series, m.whole
 	w.gauges.series = m.series
 	if m.limits.seq > 0 {
-		h.limits, h.stale = m.limits, false
+		h.limits, h.stale = m.limits, m.limits.seq < w.seq
 	}
 }
 

@@ -91,7 +91,7 @@ func TestLimitsWhyNot(t *testing.T) {
 func TestUseOutlook(t *testing.T) {
 	b := open(t, fakeMeasured(), 120, 40, measured)
 	b.keys("wj<enter>")
-	if view := b.w.View(); !strings.Contains(view, "was       2") || strings.Contains(view, "was       4") {
+	if view := b.w.View(); !strings.Contains(view, "       was 2") || strings.Contains(view, "was 4") {
 		t.Errorf("the form does not say what would change:\n%s", view)
 	}
 	b.keys("<ctrl+s>")

@@ -30,7 +30,7 @@ func (w *Workbench) queuesPage(cols, rows int) *page {
 	}
 	p := &page{sections: []*section{
 		w.gauges.viewStages(s, cols, w.now), viewTools(s.Tools, cols),
-		w.history.drawn.view(w.history.series, s.MaxLive, cols, chartRows(rows)), viewLimits(&w.history.limits, s),
+		w.history.drawn.view(w.history.series, s.MaxLive, cols, chartRows(rows)), viewLimits(&w.history.limits, s, w.history.loading),
 	}}
 	for i, sec := range p.sections {
 		sec.labels = 1
@@ -247,22 +247,30 @@ func toolTrouble(t stats.Tool) string {
 	return text + ": the policy learns the machine's load."
 }
 
+// limitsNow are those last recorded; of a session of an older version what its
+// gauges show.
+func limitsNow(log *limitLog, s *engine.Status) engine.Limits {
+	switch {
+	case log.now != nil:
+		return *log.now
+	case s.Limits != (engine.Limits{}):
+		return s.Limits
+	}
+	return engine.Limits{Init: s.Init.Limit, Run: s.Run.Limit, Eval: s.Eval.Limit, Live: s.MaxLive, Ready: s.Ready.Limit}
+}
+
 // changeTime is the width of the times of changes.
 const changeTime = 11
 
 // viewLimits is the limits in force, then who changed them, the newest first.
-func viewLimits(log *limitLog, s *engine.Status) *section {
+func viewLimits(log *limitLog, s *engine.Status, reading bool) *section {
 	sec := &section{}
 	right := line{}
 	if s.Adaptive != "" {
 		right.add(warn, "adaptive: "+cleanLine(s.Adaptive)+" moves max_parallel_agents")
 	}
 	sec.add(block{id: "limits", kind: heading, title: line{{strong, "limits"}}, right: right})
-	now := s.Limits
-	if log.now != nil {
-		now = *log.now
-	}
-	sec.cells(line{{dim, pad("now", changeTime-1)}, {strong, limitsLine(now)}})
+	sec.cells(line{{dim, pad("now", changeTime-1)}, {strong, limitsLine(limitsNow(log, s))}})
 	for i := len(log.changes) - 1; i >= 0; i-- {
 		c := log.changes[i]
 		r := plain
@@ -274,6 +282,9 @@ func viewLimits(log *limitLog, s *engine.Status) *section {
 			text += " · " + c.why
 		}
 		sec.add(block{id: "change " + strconv.Itoa(log.dropped+i), label: " " + wallClock(c.at), labelRole: dim, body: r, text: text})
+	}
+	if reading && log.seq == 0 {
+		sec.note("reading who changed them…")
 	}
 	if log.dropped > 0 {
 		sec.note(fmt.Sprintf("%d older changes are in the session.", log.dropped))

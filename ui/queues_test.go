@@ -147,7 +147,7 @@ func TestQueuesAbsent(t *testing.T) {
 	f := fakeWhole()
 	b := open(t, f, 120, 60, func(o *Options) { o.Commands = nil })
 	b.keys("Q")
-	for _, want := range []string{"How long the stages took was not kept.", "No call of a tool was measured.", "The session has no time series", "init      1     1/8"} {
+	for _, want := range []string{"How long the stages took was not kept.", "No call of a tool was measured.", "The session has no time series", "now       init 8 · run 4 · eval 2 · sandboxes 16 · ready 16", "init      1     1/8"} {
 		if view := ansi.Strip(b.w.View()); !strings.Contains(view, want) {
 			t.Errorf("does not say %q:\n%s", want, view)
 		}
@@ -238,8 +238,15 @@ func TestHistoryFails(t *testing.T) {
 	if got, _ := b.w.toasts.shown(b.w.now); got.text != "read run r-0412: series: broken" {
 		t.Errorf("says %q", got.text)
 	}
+	b.w.openSheet(&sheet{opener: queuesKey, page: b.w.queuesPage})
+	b.w.engineDone = true
+	b.w.settleEnd()
 	if b.w.history.series == nil || b.w.loadHistory() != nil {
 		t.Error("what was read before is gone, or the read is tried at once")
+	}
+	b.w.now = b.w.now.Add(seriesEvery)
+	if b.w.loadHistory() == nil {
+		t.Error("the read is never tried again")
 	}
 }
 

@@ -146,3 +146,18 @@ func TestSpark(t *testing.T) {
 		t.Errorf("no series gives %v", l)
 	}
 }
+
+// Where the engine was away the axis leaves the time out, and says so.
+func TestChartBreak(t *testing.T) {
+	s := seriesAt([]int{0, 1, 2, 3, 7203, 7204}, []int{8, 8, 8, 8, 4, 4})
+	sec := viewSeries(s, 0, 2+chartName+3*chartCell+1+6, 1)
+	got := ""
+	for _, b := range sec.blocks {
+		got += plainText(b.title) + b.text + "\n"
+	}
+	for _, want := range []string{"run busy      ████┊▄     4     8     8\n", "GPU           ████┊▄   50%  100%  100%\n", "┊ the engine was away, 1h59m in all: that time is left out.\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+}

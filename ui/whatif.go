@@ -102,8 +102,11 @@ func (f *whatIf) page(w int) *page {
 		advice, r = "There is nothing to simulate yet: no trajectory has gone through a stage.", dim
 	}
 	top.add(block{id: "advice", body: r, text: advice})
-	top.add(block{id: "basis", body: dim, text: fmt.Sprintf("Simulated at %s with the stage times of %d of %d trajectories. No schedule can beat %s.",
-		wallClock(f.at), a.Known, a.All, seconds(a.Bound))})
+	basis := fmt.Sprintf("Simulated at %s with the stage times of %d of %d trajectories.", wallClock(f.at), a.Known, a.All)
+	if a.Bound > 0 {
+		basis += " No schedule can beat " + seconds(a.Bound) + "."
+	}
+	top.add(block{id: "basis", body: dim, text: basis})
 	if len(a.Outlooks) == 0 {
 		return onePage(top)
 	}
