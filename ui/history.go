@@ -33,19 +33,27 @@ type historyMsg struct {
 	err    error
 }
 
-// seriesEvery is how often the series of a running run is read again.
-const seriesEvery = 5 * time.Second
+// How often the series of a running run is read again: for the head, and while
+// it is looked at.
+const (
+	seriesEvery  = 5 * time.Second
+	seriesLooked = 2 * time.Second
+)
 
 // loadHistory reads the series now and then, and the changes of the limits
 // only while the queues are looked at: they lie among all other events.
 func (w *Workbench) loadHistory() tea.Cmd {
 	h := &w.history
-	old := w.now.Sub(h.read) >= seriesEvery
+	looked, every := w.sheet != nil && w.sheet.opener == queuesKey, seriesEvery
+	if looked {
+		every = seriesLooked
+	}
+	old := w.now.Sub(h.read) >= every
 	if h.loading || !w.primed || h.failed && !old {
 		return nil
 	}
 	due := h.read.IsZero() || w.gauges.ended && !h.whole || !w.gauges.ended && old
-	scan := w.sheet != nil && w.sheet.opener == queuesKey && h.limits.seq < w.seq && (due || h.stale || h.limits.seq == 0)
+	scan := looked && h.limits.seq < w.seq && (due || h.stale || h.limits.seq == 0)
 	if !due && !scan {
 		return nil
 	}

@@ -188,7 +188,7 @@ func TestQueuesLive(t *testing.T) {
 	f.mu.Lock()
 	f.series = f.series[:100]
 	f.mu.Unlock()
-	now = now.Add(seriesEvery - 1)
+	now = now.Add(seriesLooked - 1)
 	b.send(tickMsg{f.status})
 	if !has("10:12:40") {
 		t.Error("the series was read before its time")
