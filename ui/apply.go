@@ -82,8 +82,13 @@ func (w *Workbench) settleEnd() {
 // A reader without gauges (yet) leaves the last ones standing; pace says how
 // old they are.
 func (w *Workbench) applyStatus(s *engine.Status) {
-	if s != nil {
-		w.gauges.status = s
+	if s == nil {
+		return
+	}
+	w.gauges.status = s
+	if w.limits == nil && s.Limits != (engine.Limits{}) {
+		l := s.Limits
+		w.limits = &l
 	}
 }
 
@@ -100,6 +105,9 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 		if err := json.Unmarshal(e.Data, &p); err == nil && p.State == sessions.Held && p.Held != sessions.HeldPaused && p.Held != sessions.HeldStep {
 			w.toasts.add(w.now, caution, withKey(e.Key, "held: "+string(p.Held)+" "+p.Why))
 		}
+	}
+	if e.Kind == sessions.KindLimits {
+		w.applyLimits(e)
 	}
 	w.applyFeedback(e)
 	if e.Key == w.pageKey.key && (e.Kind == sessions.KindPatch || e.Kind == sessions.KindReward) {
@@ -149,7 +157,7 @@ func withKey(k sessions.Key, text string) string {
 // prepare makes the panes ready to be drawn and asks for what they lack.
 func (w *Workbench) prepare() tea.Cmd {
 	w.settle()
-	return tea.Batch(w.loadTurns(), w.loadPage(), w.expire())
+	return tea.Batch(w.loadTurns(), w.loadPage(), w.loadHistory(), w.expire())
 }
 
 // settle the panes where they will be drawn; what is missing is noted.

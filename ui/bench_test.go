@@ -97,3 +97,31 @@ func BenchmarkFilter(b *testing.B) {
 		w.list.rebuild()
 	}
 }
+
+// BenchmarkQueues is a frame of the queues with 4,000 points, 200x60.
+func BenchmarkQueues(b *testing.B) {
+	w := benchOpen(b)
+	f := w.opt.Reader.(*fakeRun)
+	*f.status = *fakeMeasured().status
+	w.gauges.status = f.status
+	f.series = fakeSeries(4000)
+	w.history.series, _ = readSeries(f.series)
+	doQueues(w)
+	b.ReportAllocs()
+	for b.Loop() {
+		if len(w.View()) == 0 {
+			b.Fatal("no frame")
+		}
+	}
+}
+
+// BenchmarkReadSeries is what a job does every few seconds: 4,000 points.
+func BenchmarkReadSeries(b *testing.B) {
+	data := fakeSeries(4000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := readSeries(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -57,37 +57,49 @@ func (w *Workbench) barKeys(room int) line {
 	switch {
 	case room < help.width():
 		return nil
-	case w.dialog != nil || w.sheet != nil:
+	case w.dialog != nil:
 		return line{{strong, "esc"}, {dim, " closes"}}
+	case w.sheet != nil:
+		return w.sheetBar(room)
 	case w.filtering:
 		return line{{strong, "enter"}, {dim, " keep  "}, {strong, "esc"}, {dim, " clear"}}
 	}
-	l := line{}
-	left := room - help.width()
 	here := inList
 	if w.focus == viewFocus {
 		here = inView
 	}
-	add := func(b *binding) {
-		if b.name == "" || b.name == "help" || b.why(w) != "" {
-			return
-		}
-		k := showKey(b.Keys()[0])
-		need := width(k) + width(b.name) + 3
-		if need > left {
-			return
-		}
-		l = append(l, seg{strong, k}, seg{dim, " " + w.barName(b) + "  "})
-		left -= need
-	}
+	l := line{}
 	for _, s := range []scope{debugger, here, anywhere} {
-		for i := range w.table {
-			if w.table[i].scope == s {
-				add(&w.table[i])
-			}
-		}
+		l = w.addKeys(l, room-help.width(), func(b *binding) bool { return b.scope == s && b.name != "help" && !b.aside })
 	}
 	return append(l, help...)
+}
+
+// sheetBar is the keys that act in the sheet. What closes it comes first.
+func (w *Workbench) sheetBar(room int) line {
+	l := line{{strong, "esc"}, {dim, " closes  "}}
+	for _, s := range []scope{w.sheet.scope, anywhere} {
+		l = w.addKeys(l, room, func(b *binding) bool {
+			return b.scope == s && b.inSheet(w.sheet) && b.Keys()[0] != w.sheet.opener
+		})
+	}
+	return l
+}
+
+// addKeys that act now to a line of room columns, as many as fit.
+func (w *Workbench) addKeys(l line, room int, which func(*binding) bool) line {
+	for i := range w.table {
+		b := &w.table[i]
+		if b.name == "" || !which(b) || b.why(w) != "" {
+			continue
+		}
+		k := showKey(b.Keys()[0])
+		if l.width()+width(k)+width(b.name)+3 > room {
+			continue
+		}
+		l = append(l, seg{strong, k}, seg{dim, " " + w.barName(b) + "  "})
+	}
+	return l
 }
 
 func (w *Workbench) barName(b *binding) string {

@@ -15,12 +15,19 @@ func fakeExport(context.Context, bool) (string, string, error) {
 // TestMain also shows the fake run on a terminal, to be looked at:
 // go test -c -o /tmp/demo ./ui && ROLLBENCH_UI_DEMO=1 /tmp/demo
 func TestMain(m *testing.M) {
+	time.Local = time.UTC // what the screen shows does not hang on where it is tested
 	if os.Getenv("ROLLBENCH_UI_DEMO") == "" {
 		os.Exit(m.Run())
 	}
-	f := fakeWhole()
+	f := fakeMeasured()
+	switch os.Getenv("ROLLBENCH_UI_DEMO") {
+	case "stall":
+		f.status.Stall = fakeStall()
+	case "plain":
+		f = fakeWhole()
+	}
 	start := time.Now()
-	opt := Options{Reader: f, Commands: f, Export: fakeExport, NoColor: os.Getenv("NO_COLOR") != "", Theme: os.Getenv("THEME"),
+	opt := Options{Reader: f, Commands: f, Export: fakeExport, WhatIf: fakeWhatIf, NoColor: os.Getenv("NO_COLOR") != "", Theme: os.Getenv("THEME"),
 		Clock: func() time.Time { return fakeNow().Add(time.Since(start)) }}
 	if err := Run(context.Background(), opt); err != nil {
 		fmt.Println(err)

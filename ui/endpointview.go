@@ -2,104 +2,11 @@ package ui
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"rollbench/engine"
 	"rollbench/engine/infer"
 )
-
-// isolation says what contains the run's sandboxes.
-func isolation(s *engine.Status) line {
-	switch s.Isolation {
-	case "":
-		return nil
-	case "none":
-		return line{{warn, "  sandboxes NOT ISOLATED"}}
-	}
-	return line{{dim, "  in " + cleanLine(s.Isolation)}}
-}
-
-// pace says what limits the run, how fast it goes and when it will be over.
-func (p *gaugePane) pace(now time.Time) line {
-	l := line{{plain, " "}}
-	s := p.status
-	switch {
-	case p.ended:
-		return append(l, p.over()...)
-	case s == nil:
-		l.add(dim, "no gauges: the engine has not reported yet")
-		return l
-	case p.silent(now):
-		l.add(warn, "no news for "+age(now.Sub(s.At)))
-		l.add(dim, ": if its process is gone, rollbench resume goes on")
-		return l
-	case s.Paused:
-		l.add(warn, "◆ everything is paused")
-		if p.driven {
-			l.add(dim, ": P continues")
-		}
-	case s.LimitedBy != "":
-		l.add(dim, "limited by ")
-		l.add(strong, cleanLine(s.LimitedBy))
-	default:
-		l.add(dim, "not limited")
-	}
-	if s.Paused { // neither speed nor end mean anything now
-		return append(append(l, isolation(s)...), p.old(now)...)
-	}
-	if s.PerMinute > 0 {
-		l.add(dim, "  ")
-		l.add(plain, strconv.FormatFloat(s.PerMinute, 'f', 1, 64))
-		l.add(dim, " traj/min")
-	}
-	l.add(dim, "  ETA ")
-	l.add(plain, eta(s.ETA))
-	l = append(l, isolation(s)...)
-	l = append(l, p.old(now)...)
-	if n := len(s.Notes); n > 0 {
-		l.add(dim, "  "+cleanLine(s.Notes[n-1]))
-	}
-	return l
-}
-
-// old warns of gauges that nobody keeps up.
-func (p *gaugePane) old(now time.Time) line {
-	if old := now.Sub(p.status.At); old > gaugesOld && !p.status.At.IsZero() {
-		return line{{warn, "  gauges are " + age(old) + " old"}}
-	}
-	return nil
-}
-
-// over says how the run ended (all trajectories did, or it was stopped), and
-// how to take the data along.
-func (p *gaugePane) over() line {
-	if p.tally.still > 0 {
-		return line{{warn, "stopped"}, {dim, fmt.Sprintf(": %d have not ended, rollbench resume goes on", p.tally.still)}}
-	}
-	l := line{{strong, "finished"}}
-	if p.next != "" {
-		l.add(dim, "  ")
-		l.add(strong, p.next)
-	}
-	if m, n := p.tally.mean(), p.tally.ended-p.tally.absent; n > 0 {
-		l.add(dim, "  mean reward ")
-		l.add(plain, reward2(m))
-		l.add(dim, fmt.Sprintf(" over %d", n))
-	}
-	return l
-}
-
-// eta is N/A until enough trajectories have ended to tell.
-func eta(d *time.Duration) string {
-	if d == nil {
-		return "N/A"
-	}
-	if *d < time.Minute {
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	}
-	return fmt.Sprintf("%d min", int(d.Minutes()+0.5))
-}
 
 // endpoint is the gauge line of the inference server, its KV meter so many
 // cells wide.
@@ -257,13 +164,19 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 	first.add(plain, "  ")
 	first = append(first, queues...)
 	second := append(line{{plain, " "}}, p.outcomes()...)
+	if p.stalls(now) { // what has ended stands in the bottom line, too
+		second = p.pace(w, now)
+	} else if h >= 3 {
+		second.add(plain, " ")
+		second = append(second, p.pace(w-second.width(), now)...)
+	}
 	if h < 3 {
-		second.add(plain, "  ")
-		second = append(second, p.compactGauges(now)...)
+		if !p.stalls(now) {
+			second = append(p.withWarning(second, w), seg{plain, "  "})
+			second = append(second, p.compactGauges(now)...)
+		}
 		return []string{t.fit(first, w), t.fit(second, w)}[:h]
 	}
-	second.add(plain, " ")
-	second = append(second, p.pace(now)...)
 	third := p.endpoint(0, now)
 	if s := p.status; s != nil && !p.ended && !p.silent(now) && !s.Endpoint.Healthy && s.Endpoint.Problem != "" {
 		third = line{{fail, " endpoint down: " + cleanLine(s.Endpoint.Problem)}}
@@ -272,7 +185,7 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 		third.add(dim, "  gpu ")
 		third.add(plain, percent(util))
 	}
-	return []string{t.fit(first, w), t.fit(second, w), t.fit(third, w)}
+	return []string{t.fit(first, w), t.fit(second, w), t.fit(p.withWarning(third, w), w)}
 }
 
 func (p *gaugePane) compactHealth(now time.Time) line {

@@ -24,15 +24,28 @@ func viewEvents(events []sessions.Event) *page {
 			r = person
 		}
 		text := cleanLine(string(e.Kind))
-		if detail := eventDetail(e.Data); detail != "" {
+		if detail := eventWords(e); detail != "" {
 			text = pad(text, 14) + " " + detail
 		}
-		s.add(block{id: fmt.Sprint(e.Seq), label: e.Time.Format("15:04:05"), labelRole: dim, body: r, text: text, fold: foldPrompt})
+		s.add(block{id: fmt.Sprint(e.Seq), label: wallClock(e.Time), labelRole: dim, body: r, text: text, fold: foldPrompt})
 	}
 	if len(events) == 0 {
 		s.note("No events yet.")
 	}
 	return onePage(s)
+}
+
+// eventWords is what an event says: the limits in words, all else as its fields.
+func eventWords(e sessions.Event) string {
+	var p sessions.Limits
+	if e.Kind != sessions.KindLimits || json.Unmarshal(e.Data, &p) != nil {
+		return eventDetail(e.Data)
+	}
+	text := cleanLine(p.Who) + ": " + limitsLine(limitsOf(p))
+	if p.Why != "" {
+		text += " · " + cleanLine(p.Why)
+	}
+	return text
 }
 
 // eventDetail writes a payload as key=value, in the order of the keys, without

@@ -140,6 +140,9 @@ func (f *fakeRun) Inject(k sessions.Key, t string) error {
 func (f *fakeRun) EditCall(k sessions.Key, i int, name, args string) error {
 	return f.verb("edit %v %d %s %s", k, i, name, args)
 }
+func (f *fakeRun) SetLimits(l engine.Limits, why string) error {
+	return f.verb("limits %d %d %d %d %d %q", l.Init, l.Run, l.Eval, l.Live, l.Ready, why)
+}
 func (f *fakeRun) Reject(k sessions.Key, r string) error { return f.verb("reject %v %q", k, r) }
 
 // t0 is when the fake run was made; the screen is looked at 12:41 later.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -12,6 +13,7 @@ type field struct {
 	name string
 	editor
 	ext string // file name ending for $EDITOR: .sh, .json, .txt
+	was string // shown beside another value; "" for nothing
 }
 
 // form asks for text. ctrl+s sends, esc leaves everything as it was, ctrl+e
@@ -21,7 +23,9 @@ type form struct {
 	help   string
 	fields []field
 	at     int
-	room   int // rows there are for fields, set before rendering
+	label  int    // width of the names' column, 0: fieldName
+	note   string // what must be known, however little room there is
+	room   int    // rows there are for fields, set before rendering
 	failed string
 	send   func(values []string) (tea.Cmd, error)
 	edit   func(text, ext string) tea.Cmd
@@ -68,11 +72,16 @@ func (f *form) key(m tea.KeyMsg) (tea.Cmd, bool) {
 		f.at = (f.at + len(f.fields) - 1) % len(f.fields)
 		return nil, false
 	}
-	if !cur.key(m) && key.Matches(m, takeKey) {
-		if f.at == len(f.fields)-1 {
-			return f.submit()
-		}
+	if cur.key(m) {
+		return nil, false
+	}
+	switch k := m.String(); {
+	case key.Matches(m, takeKey) && f.at == len(f.fields)-1:
+		return f.submit()
+	case key.Matches(m, takeKey), k == "down" && f.at < len(f.fields)-1:
 		f.at++
+	case k == "up" && f.at > 0:
+		f.at--
 	}
 	return nil, false
 }
@@ -105,42 +114,61 @@ func (f *form) render(t *theme, w, h int) []string {
 			rows = append(rows, t.fit(line{{dim, f.help[r.from:r.to]}}, w))
 		}
 	}
-	left := max(f.room-len(rows)-1, len(f.fields))
+	for _, r := range wrap(f.note, w) {
+		if f.note != "" {
+			rows = append(rows, t.fit(line{{warn, f.note[r.from:r.to]}}, w))
+		}
+	}
+	end := []string{spaces(w)}
+	if f.failed != "" {
+		end = append(end, t.fit(line{{fail, "✘ " + f.failed}}, w))
+	}
+	end = append(end, t.fit(f.keys(), w))
+	fields, at := f.renderFields(t, w, max(f.room-len(rows)-1, len(f.fields)))
+	if over := len(rows) + len(fields) + len(end) - h; over > 0 { // the field with the keys stays in sight
+		from := min(at, over)
+		fields = fields[from:max(len(fields)-(over-from), from+1)]
+	}
+	return append(append(rows, fields...), end...)
+}
+
+// renderFields in about so many rows; at is the first row of the one with the keys.
+func (f *form) renderFields(t *theme, w, left int) (rows []string, at int) {
+	label := min(max(f.label, fieldName), max(w-10, fieldName))
 	for i := range f.fields {
 		fd := &f.fields[i]
-		n := f.rowsFor(i, w, left)
+		n := f.rowsFor(i, w-label, left)
 		has := i == f.at
-		name := pad(cleanLine(fd.name), fieldName)
-		r := dim
+		name, r := pad(cleanLine(fd.name), label), dim
 		if has {
-			r = focused
+			r, at = focused, len(rows)
 		}
-		for j, text := range fd.render(t, max(w-fieldName-2, 1), n, has) {
+		was := ""
+		if fd.was != "" && fd.was != strings.TrimSpace(fd.text()) && w-label >= 24 {
+			was = padLeft("was "+fd.was, 12)
+		}
+		for j, text := range fd.render(t, max(w-label-2-width(was), 1), n, has) {
 			if j > 0 {
-				name = spaces(fieldName)
+				name = spaces(label)
 			}
-			rows = append(rows, t.text(r, name+"▏")+" "+text)
+			rows = append(rows, t.text(r, name+"▏")+" "+text+t.text(dim, was))
 		}
 	}
-	rows = append(rows, spaces(w))
-	if f.failed != "" {
-		rows = append(rows, t.fit(line{{fail, "✘ " + f.failed}}, w))
-	}
-	return append(rows, t.fit(f.keys(), w))
+	return rows, at
 }
 
 // fieldName is the width of the names' column.
 const fieldName = 12
 
 // rowsFor shares the rows: a field gets what its text needs, the one with the
-// keys first.
+// keys first. w is without the column of the names.
 func (f *form) rowsFor(i, w, left int) int {
 	need := func(j int) int {
 		fd := &f.fields[j]
 		if fd.single {
 			return 1
 		}
-		rows, _ := fd.layout(max(w-fieldName-2, 1))
+		rows, _ := fd.layout(max(w-2, 1))
 		if j != f.at {
 			return len(rows)
 		}

@@ -19,6 +19,7 @@ type gaugePane struct {
 	tally  tally
 	ended  bool // nothing more will happen
 	since  time.Time
+	series *series
 	driven bool   // from here, not by another process
 	next   string // what to do with it, once ended
 }
@@ -42,7 +43,7 @@ func (p *gaugePane) simulated() bool {
 
 // render the full head in h rows.
 func (p *gaugePane) render(t *theme, w, h int, now time.Time) []string {
-	lines := []line{p.identity(w, now), p.queues(w), p.pace(now), p.endpoint(8, now)}
+	lines := []line{p.identity(w, now), p.queues(w), p.pace(w, now), p.withWarning(p.endpoint(8, now), w)}
 	lines = append(lines, p.gpus(w)...)
 	out := make([]string, 0, h)
 	for i := 0; i < h; i++ {

@@ -1,27 +1,36 @@
 package ui
 
-import tea "github.com/charmbracelet/bubbletea"
+import (
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+)
 
-// sheet covers the panes: help, messages. esc closes it.
+// sheet covers the panes: help, messages, the queues. esc closes it.
 type sheet struct {
 	title  string
-	page   *page
+	opener string // key that opened it, which closes it, too
+	scope  scope  // of the keys that act in it only, "" for none
+	// page at a size: what goes on is made anew for every frame.
+	page   func(w, h int) *page
 	scroll scroller
 }
 
-// The key that opened a sheet closes it, too.
-func (s *sheet) key(k string, w, h int) (done bool) {
-	if k == "esc" || k == "q" || k == "?" || k == "m" || k == "ctrl+c" {
-		return true
-	}
-	s.scroll.key(s.page, k, w, h)
-	return false
+// openSheet in the place of the one that is open.
+func (w *Workbench) openSheet(s *sheet) {
+	w.closeSheet()
+	w.sheet = s
+}
+
+// closeSheet also ends what is worked out for it.
+func (w *Workbench) closeSheet() {
+	w.sheet = nil
+	w.whatIf.end()
 }
 
 // helpPage is the key table with what applies now.
 func (w *Workbench) helpPage() *page {
 	s := &section{labels: helpGutter}
-	for _, sc := range []scope{debugger, anywhere, inList, inView} {
+	for _, sc := range scopes {
 		shared := w.sharedWhy(sc)
 		s.add(block{id: string(sc), kind: heading, title: line{{strong, string(sc)}}, right: line{{dim, cleanLine(shared)}}})
 		for i := range w.table {
@@ -78,11 +87,20 @@ var glyphs = [][2]string{
 	{"▲", "asks before it acts"},
 }
 
-// sheetKey handles a key while a sheet is open.
-func (w *Workbench) sheetKey(k string) tea.Cmd {
-	in := w.sheetBox()
-	if w.sheet.key(k, in.w, in.h) {
-		w.sheet = nil
+// sheetKey handles a key while a sheet is open: its own keys, those that act
+// over sheets, and moves.
+func (w *Workbench) sheetKey(m tea.KeyMsg) tea.Cmd {
+	switch k := m.String(); k {
+	case "esc", "q", "ctrl+c", w.sheet.opener:
+		w.closeSheet()
+		return nil
 	}
+	for i := range w.table {
+		if b := &w.table[i]; b.inSheet(w.sheet) && key.Matches(m, b.Binding) {
+			return w.act(b, m)
+		}
+	}
+	in := w.sheetBox()
+	w.sheet.scroll.key(w.sheet.page(in.w, in.h), m.String(), in.w, in.h)
 	return nil
 }

@@ -31,14 +31,19 @@ func (w *Workbench) key(m tea.KeyMsg) tea.Cmd {
 	if w.filtering {
 		return w.filterKey(m)
 	}
-	k := m.String()
 	if w.sheet != nil {
-		return w.sheetKey(k)
+		return w.sheetKey(m)
 	}
 	b := findKey(w.table, m, w.focus)
 	if b == nil {
 		return nil
 	}
+	return w.act(b, m)
+}
+
+// act does what a key is bound to, or says why not.
+func (w *Workbench) act(b *binding, m tea.KeyMsg) tea.Cmd {
+	k := m.String()
 	if why := b.why(w); why != "" {
 		w.toasts.add(w.now, caution, showKey(k)+": "+why)
 		return nil

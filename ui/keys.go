@@ -16,7 +16,11 @@ const (
 	debugger scope = "The chosen trajectory"
 	inList   scope = "In the list"
 	inView   scope = "In the transcript and the other views"
+	inWhatIf scope = "In the what-if view"
 )
+
+// scopes in the order of the help.
+var scopes = []scope{debugger, anywhere, inList, inView, inWhatIf}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -25,6 +29,8 @@ type binding struct {
 	name        string // two words at most, for the bottom line; "" keeps it out
 	scope       scope
 	danger      bool // asks before it acts
+	over        bool // acts over sheets, too
+	aside       bool // its name stands in the bottom line of sheets only
 	// can says why the key does not apply now, "" when it does. nil: always.
 	can func(*Workbench) string
 	// do acts. nil: the pane that has the keys moves.
@@ -66,6 +72,9 @@ func globalKeys() []binding {
 	return []binding{
 		{Binding: on("pause all at their next gates; when all are paused, continue all", "P"), name: "pause all", scope: anywhere, can: canPauseAll, do: doPauseAll},
 		{Binding: on("export the transitions of the run to a file", "E"), name: "export", scope: anywhere, can: canExport, do: doExport},
+		{Binding: on("the queues: what waits for what, times, tools, limits, the run over time", queuesKey), name: "queues", scope: anywhere, over: true, do: doQueues},
+		{Binding: on("what if: simulate the run with other limits, policies and orders", whatIfKey), name: "what if", scope: anywhere, over: true, aside: true, can: canWhatIf, do: doWhatIf},
+		{Binding: on("change the limits of the dispatcher while the run goes on", "L"), name: "limits", scope: anywhere, over: true, aside: true, can: canLimits, do: doLimits},
 		{Binding: on("go to the other pane", "tab", "shift+tab"), name: "pane", scope: anywhere, do: doTab},
 		{Binding: on("the list", "1"), scope: anywhere, do: doGoto(listFocus, textTab)},
 		{Binding: on("the transcript", "2"), scope: anywhere, do: doGoto(viewFocus, textTab)},
@@ -79,8 +88,8 @@ func globalKeys() []binding {
 		{Binding: on("filter the list: every word must match, !word must not", "/"), name: "filter", scope: anywhere, do: doFilter},
 		{Binding: on("copy: the chosen name in the list, the block under the cursor elsewhere", "y"), scope: anywhere, can: canCopy, do: doCopy},
 		{Binding: on("copy the run's id and the chosen name", "Y"), scope: anywhere, do: doCopyID},
-		{Binding: on("all messages so far", "m"), scope: anywhere, do: doMessages},
-		{Binding: on("all keys", "?"), name: "help", scope: anywhere, do: doHelp},
+		{Binding: on("all messages so far", "m"), scope: anywhere, over: true, do: doMessages},
+		{Binding: on("all keys", "?"), name: "help", scope: anywhere, over: true, do: doHelp},
 		{Binding: on("back: close, unzoom, clear the filter, to the list; never stops work", "esc"), scope: anywhere, do: doBack},
 		{Binding: on("suspend to the shell; work stands still until fg", "ctrl+z"), scope: anywhere, do: func(*Workbench) tea.Cmd { return tea.Suspend }},
 		{Binding: on("quit; asks only while work is running", "q", "ctrl+c"), name: "quit", scope: anywhere, do: doQuit},
@@ -113,6 +122,9 @@ func paneKeys() []binding {
 		{Binding: on("unfold or fold the block under the cursor", "enter", " "), name: "unfold", scope: inView, can: canFold, do: doFold(nil)},
 		{Binding: on("unfold it", "right"), scope: inView, do: doFold(yes())},
 		{Binding: on("fold it", "left"), scope: inView, do: doFold(new(bool))},
+
+		{Binding: on("open the limits dialog with those of the row", "enter"), name: "use", scope: inWhatIf, can: canUseOutlook, do: doUseOutlook},
+		{Binding: on("simulate anew", "r"), name: "again", scope: inWhatIf, do: func(w *Workbench) tea.Cmd { return w.simulate() }},
 	}
 }
 
@@ -133,6 +145,9 @@ func findKey(table []binding, m tea.KeyMsg, focus pane) *binding {
 	}
 	return nil
 }
+
+// inSheet reports whether the key acts while the sheet is open.
+func (b *binding) inSheet(s *sheet) bool { return b.over || b.scope == s.scope }
 
 // showKey is how a key is written.
 func showKey(k string) string {
@@ -181,7 +196,7 @@ func KeysMarkdown() string {
 	b.WriteString("# Keys of the workbench\n\nMade from the key table in `ui/keys.go` by `go test ./ui -run TestKeysDoc -update`; do not edit by hand.\n")
 	b.WriteString("A key that does not apply right now says why. A key marked ▲ asks before it acts.\n")
 	table := keyTable()
-	for _, s := range []scope{debugger, anywhere, inList, inView} {
+	for _, s := range scopes {
 		fmt.Fprintf(&b, "\n## %s\n\n| key | what it does |\n|---|---|\n", s)
 		for _, k := range table {
 			if k.scope != s {

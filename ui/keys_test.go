@@ -33,6 +33,25 @@ func TestNoDoubleKeys(t *testing.T) {
 	}
 }
 
+// In a sheet its own keys, those over all sheets and the moves are apart.
+func TestNoDoubleSheetKeys(t *testing.T) {
+	seen := map[string]string{"esc": "close", "q": "close", "ctrl+c": "close"}
+	for _, k := range []string{"up", "k", "down", "j", "pgup", "pgdown", "g", "home", "G", "end", "{", "}"} {
+		seen[k] = "a move"
+	}
+	for _, b := range keyTable() {
+		if !b.over && b.scope != inWhatIf {
+			continue
+		}
+		for _, k := range b.Keys() {
+			if seen[k] != "" {
+				t.Errorf("key %q is both %q and %q", k, seen[k], b.Help().Desc)
+			}
+			seen[k] = b.Help().Desc
+		}
+	}
+}
+
 func TestKeyTable(t *testing.T) {
 	// tmux and terminals take these, or they are the same bytes as others.
 	barred := []string{"ctrl+h", "ctrl+j", "ctrl+k", "ctrl+l", "ctrl+b", "alt+enter", "ctrl+i", "ctrl+m", "ctrl+["}

@@ -45,7 +45,7 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// took writes a measured duration: 8 ms, 1.2 s, 3m05s.
+// took writes a measured duration in at most six columns: 8 ms, 1.2 s, 3m05s, 2h05m.
 func took(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -54,6 +54,8 @@ func took(d time.Duration) string {
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < time.Minute:
 		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
@@ -63,6 +65,9 @@ func clock(d time.Duration) string {
 	s := int(max(d, 0).Seconds())
 	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
 }
+
+// wallClock writes a moment in the person's own time: sessions hold UTC.
+func wallClock(t time.Time) string { return t.Local().Format("15:04:05") }
 
 // reward writes a reward; absent is a dash, never 0.
 func reward(r *float64) string {

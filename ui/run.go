@@ -23,6 +23,7 @@ type Options struct {
 	Reader   sessions.Reader
 	Commands Commands        // nil: read only (finished, or another process runs it)
 	Export   Exporter        // nil: exporting is not offered
+	WhatIf   Simulator       // nil: simulating is not offered
 	Done     <-chan struct{} // closed when the engine has finished; nil: no engine here
 	NoColor  bool
 	Theme    string // default, light, mono; "" asks COLORFGBG, else default

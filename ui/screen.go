@@ -204,6 +204,6 @@ func (w *Workbench) sheetBox() box {
 func (w *Workbench) drawSheet() []string {
 	a := arrange(w.w, w.h, w.gauges.rows(), true, viewFocus)
 	in := a.inner(a.view)
-	rows := w.sheet.scroll.render(&w.th, w.sheet.page, in.w, in.h, true)
+	rows := w.sheet.scroll.render(&w.th, w.sheet.page(in.w, in.h), in.w, in.h, true)
 	return w.dress(a, a.view, true, caption{title: line{{strong, w.sheet.title}}, note: line{{dim, "esc closes"}}}, rows)
 }

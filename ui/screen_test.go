@@ -58,6 +58,7 @@ func (b *bench) send(m tea.Msg) {
 	b.w.settle()
 	b.do(b.w.loadTurns())
 	b.do(b.w.loadPage())
+	b.do(b.w.loadHistory())
 }
 
 // do what a key asked for, and take its message.
@@ -69,7 +70,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	m := cmd()
 	b.last = m
 	switch m.(type) {
-	case verbMsg, exportMsg, copiedMsg, turnsMsg, pageMsg, editedMsg:
+	case verbMsg, exportMsg, copiedMsg, turnsMsg, pageMsg, historyMsg, whatIfMsg, editedMsg:
 		b.send(m)
 	}
 }

@@ -79,12 +79,14 @@ func doFold(open *bool) func(*Workbench) tea.Cmd {
 }
 
 func doHelp(w *Workbench) tea.Cmd {
-	w.sheet = &sheet{title: "help", page: w.helpPage()}
+	p := w.helpPage()
+	w.openSheet(&sheet{title: "help", opener: "?", page: func(int, int) *page { return p }})
 	return nil
 }
 
 func doMessages(w *Workbench) tea.Cmd {
-	w.sheet = &sheet{title: "messages", page: w.toasts.page()}
+	p := w.toasts.page()
+	w.openSheet(&sheet{title: "messages", opener: "m", page: func(int, int) *page { return p }})
 	w.sheet.scroll.follow = true
 	return nil
 }

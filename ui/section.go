@@ -9,6 +9,7 @@ const (
 	prose   kind = iota // text in the role of its block
 	diff                // text with coloured + and - rows
 	heading             // one row: the title of a turn
+	cells               // one row in several roles, cut to the width
 )
 
 // block is a labelled piece of a document: a thought, a call, an observation.
@@ -21,7 +22,7 @@ type block struct {
 	text string // clean
 	// fold is how many rows are shown while folded; 0 never folds.
 	fold int
-	// title and right are the two ends of a heading.
+	// title and right are the two ends of a heading; title is a row of cells.
 	title, right line
 	// raw is what copying yields when it differs from text.
 	raw string
@@ -91,9 +92,9 @@ func (s *section) gutter() int {
 	return gutter
 }
 
-// wrap leaves a heading alone: it is cut to the width as it is drawn.
+// wrap leaves what is one row alone: it is cut to the width as it is drawn.
 func (b *block) wrap(w int) []row {
-	if b.kind == heading {
+	if b.kind == heading || b.kind == cells {
 		return []row{{0, 0}}
 	}
 	return wrap(b.text, max(w, 1))
@@ -134,8 +135,11 @@ func (s *section) draw(t *theme, n, w int, f *folds, mark bool) string {
 	}
 	bi, ri := s.at(n)
 	b, rows := &s.blocks[bi], s.rows[bi]
-	if b.kind == heading {
+	switch b.kind {
+	case heading:
 		return t.fit(append(l, headingLine(b, w-1)...), w)
+	case cells:
+		return t.fit(append(append(l, seg{plain, " "}), b.title...), w)
 	}
 	label := ""
 	if ri == 0 {

@@ -20,6 +20,7 @@ type toast struct {
 	at    time.Time
 	level level
 	text  string
+	quiet bool // never shown by itself
 }
 
 // toastFor is how long a message is shown; trouble stays until a key.
@@ -31,18 +32,32 @@ const keptToasts = 500
 // toasts are the messages so far, and the one shown now.
 type toasts struct {
 	all   []toast
+	last  toast     // the one shown
 	until time.Time // of the last one; zero: not shown
 	stays bool      // until a key
 }
 
 // add cleans the text: errors quote what models and tools wrote.
 func (ts *toasts) add(now time.Time, l level, text string) {
-	ts.all = append(ts.all, toast{now, l, cleanLine(text)})
+	ts.last = toast{at: now, level: l, text: cleanLine(text)}
+	ts.append(ts.last)
+	ts.until = now.Add(toastFor)
+	ts.stays = l == trouble
+}
+
+// keep a message without showing it. Of several in a row the newest stays.
+func (ts *toasts) keep(now time.Time, text string) {
+	if n := len(ts.all); n > 0 && ts.all[n-1].quiet {
+		ts.all = ts.all[:n-1]
+	}
+	ts.append(toast{now, note, cleanLine(text), true})
+}
+
+func (ts *toasts) append(t toast) {
+	ts.all = append(ts.all, t)
 	if len(ts.all) > keptToasts {
 		ts.all = append([]toast{}, ts.all[len(ts.all)-keptToasts:]...)
 	}
-	ts.until = now.Add(toastFor)
-	ts.stays = l == trouble
 }
 
 // dismiss what waits for a key.
@@ -55,10 +70,10 @@ func (ts *toasts) dismiss() {
 
 // shown is the message on the screen now.
 func (ts *toasts) shown(now time.Time) (toast, bool) {
-	if len(ts.all) == 0 || !ts.stays && !now.Before(ts.until) {
+	if !ts.stays && !now.Before(ts.until) {
 		return toast{}, false
 	}
-	return ts.all[len(ts.all)-1], true
+	return ts.last, true
 }
 
 func (t toast) look() (string, role) {
@@ -78,7 +93,7 @@ func (ts *toasts) page() *page {
 	s := &section{}
 	for i, t := range ts.all {
 		glyph, r := t.look()
-		s.add(block{id: fmt.Sprint(i), label: t.at.Format("15:04:05"), labelRole: dim, body: r, text: glyph + " " + t.text})
+		s.add(block{id: fmt.Sprint(i), label: wallClock(t.at), labelRole: dim, body: r, text: glyph + " " + t.text})
 	}
 	if len(ts.all) == 0 {
 		s.note("No messages yet.")

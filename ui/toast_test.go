@@ -174,7 +174,7 @@ func TestNumbers(t *testing.T) {
 		{short(0), "0"}, {short(999), "999"}, {short(1000), "1.0k"}, {short(14049), "14.0k"}, {short(99_949), "99.9k"}, {short(99_950), "100k"}, {short(999_499), "999k"}, {short(1_250_000), "1.2M"},
 		{thousands(0), "0"}, {thousands(-1234), "-1,234"}, {thousands(1234567), "1,234,567"}, {thousands(123), "123"},
 		{age(59 * time.Second), "59s"}, {age(time.Minute), "1m"}, {age(2 * time.Hour), "2h"}, {age(49 * time.Hour), "2d"}, {age(-1), "0s"},
-		{took(900 * time.Microsecond), "<1 ms"}, {took(8 * time.Millisecond), "8 ms"}, {took(1240 * time.Millisecond), "1.2 s"}, {took(185 * time.Second), "3m05s"},
+		{took(900 * time.Microsecond), "<1 ms"}, {took(8 * time.Millisecond), "8 ms"}, {took(1240 * time.Millisecond), "1.2 s"}, {took(185 * time.Second), "3m05s"}, {took(59*time.Minute + 59*time.Second), "59m59s"}, {took(125 * time.Minute), "2h05m"},
 		{clock(12*time.Minute + 41*time.Second), "00:12:41"}, {clock(100 * time.Hour), "100:00:00"},
 		{reward(nil), "–"}, {reward(ptr(0.0)), "0"}, {reward(ptr(1.0 / 3)), "0.3333"},
 		{percent(nil), "N/A"}, {percent(ptr(0.0)), "0%"}, {percent(ptr(0.715)), "72%"}, {amount(nil), "N/A"},

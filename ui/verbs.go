@@ -29,8 +29,13 @@ type Commands interface {
 	Reject(key sessions.Key, reason string) error
 	// Finish ends the run stage now; the trajectory is still evaluated (force_finished).
 	Finish(key sessions.Key) error
+	// SetLimits changes the limits of the dispatcher; why is kept with the change.
+	SetLimits(l engine.Limits, why string) error
 }
 
 // Exporter writes the run's transitions to a file and returns its path and a
 // one-line summary.
 type Exporter func(ctx context.Context, includeIntervened bool) (path, summary string, err error)
+
+// Simulator says what other settings would have made of the run so far.
+type Simulator func(ctx context.Context) (engine.Advice, error)

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"rollbench/engine"
 	"rollbench/sessions"
 )
 
@@ -57,6 +58,9 @@ type Workbench struct {
 	expires   time.Time // toast a timer already runs for
 	dialog    dialog
 	sheet     *sheet
+	history   history
+	limits    *engine.Limits // as last told of; nil: not known
+	whatIf    whatIf
 
 	seq        int64 // of the last event applied
 	at         int64 // of the trajectories' newest state
@@ -139,6 +143,10 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		w.applyTurns(m)
 	case pageMsg:
 		w.applyPage(m)
+	case historyMsg:
+		w.applyHistory(m)
+	case whatIfMsg:
+		w.applyWhatIf(m)
 	case verbMsg:
 		w.report(ok, m.said, m.err)
 		return w.pull()
