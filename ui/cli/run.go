@@ -103,7 +103,7 @@ func (a *app) screen(ctx context.Context, w *work) error {
 		defer close(done)
 		failed = w.engine.Run(ctx)
 	}()
-	shown := ui.Run(ctx, ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), Done: done,
+	shown := ui.Run(ctx, ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Done: done,
 		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme})
 	w.engine.Stop()
 	<-done
@@ -133,4 +133,9 @@ func exporter(r sessions.Reader) ui.Exporter {
 		sum, err := export.File(ctx, path, "transitions", r, export.Options{IncludeIntervened: includeIntervened})
 		return path, sum.String(), err
 	}
+}
+
+// whatIfOf a run that may still go on.
+func whatIfOf(r sessions.Reader) ui.Simulator {
+	return func(ctx context.Context) (engine.Advice, error) { return engine.WhatIf(ctx, r) }
 }
