@@ -70,7 +70,7 @@ func (c *counted) Close() error {
 // rig is a run on bundled tasks with the simulated endpoint, without delays.
 type rig struct {
 	*Engine
-	t     *testing.T
+	t     testing.TB
 	store *sessions.Store
 	local *faulty
 	home  string
@@ -78,7 +78,7 @@ type rig struct {
 	sim   *simulated.Server
 }
 
-func newRig(t *testing.T, set func(*Config, *simulated.Options), ids ...string) *rig {
+func newRig(t testing.TB, set func(*Config, *simulated.Options), ids ...string) *rig {
 	t.Helper()
 	if ids == nil {
 		ids = []string{"pager-last-page", "config-precedence"}
