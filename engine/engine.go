@@ -91,6 +91,7 @@ type trajectory struct {
 	turns    []sessions.Turn // recorded by an interrupted attempt
 	injected []string        // feedback it had not been sent yet
 	patch    []byte          // of the finished run stage
+	evalLog  []byte          // of a verifier that could not be run
 	over     bool            // the loop ended in an earlier part, the patch was not taken
 	ran      bool            // the run stage ended in an earlier part
 	place    *place          // the open sandbox

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -521,5 +522,43 @@ func TestStatus(t *testing.T) {
 	gauge, err := r.store.Gauge(t.Context())
 	if err != nil || !json.Valid(gauge) {
 		t.Errorf("gauge %s %v", gauge, err)
+	}
+}
+
+// jammed is a sandbox that takes no files.
+type jammed struct{ sandbox.Sandbox }
+
+func (jammed) CopyIn(context.Context, string, io.Reader) error {
+	return errors.New("copy failed: engine hiccup")
+}
+
+// A verifier that could not be run, through no fault of the patch, is tried
+// again in a fresh sandbox; in the end its reward is absent.
+func TestBrokenVerifierIsTriedAgain(t *testing.T) {
+	for _, times := range []int{1, 2} {
+		r := newRig(t, func(c *Config, _ *simulated.Options) {
+			c.Generator.NumTrajectories = 1
+			c.Limits = TimeLimits{Retries: 1, Backoff: Duration(time.Millisecond)}
+		}, "pager-last-page").engine()
+		opened := 0
+		r.local.onOpen = func(spec sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {
+			if strings.HasSuffix(spec.Name, ".eval") {
+				if opened++; opened <= times {
+					return jammed{sb}, nil
+				}
+			}
+			return sb, nil
+		}
+		if err := r.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		row := r.rows()["pager-last-page#0"]
+		if opened != 2 {
+			t.Errorf("%d eval sandboxes", opened)
+		}
+		if times == 1 && (row.Reward == nil || row.State != sessions.Done) || times == 2 && (row.Reward != nil || row.Finish != string(sessions.ErrorEvaluation)) {
+			t.Errorf("jammed %d times: %s by %s, reward %v, %v", times, row.State, row.Finish, row.Reward, row.Causes)
+		}
+		r.nothingOpen()
 	}
 }

@@ -34,7 +34,7 @@ func (e *Engine) conclude(t *trajectory, s sessions.State, w sessions.Write) {
 	}
 	t.gate.End()
 	t.done.Store(true)
-	t.patch, t.turns = nil, nil
+	t.patch, t.turns, t.evalLog = nil, nil, nil
 	e.streams.drop(t.key)
 	e.pace.mark(time.Now())
 }

@@ -99,7 +99,7 @@ func (s *stages) Eval(ctx context.Context, it dispatch.Item) {
 		e.struck(t, dispatch.Eval, "limits.eval", limit)
 		err = fmt.Errorf("eval took longer than limits.eval = %v: %w", limit, err)
 	}
-	e.concludeFailed(t, sessions.ErrorEvaluation, err, sessions.Write{})
+	e.concludeFailed(t, sessions.ErrorEvaluation, err, sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: t.evalLog})
 }
 
 // Panicked is a defect of a stage: the trajectory's error, not the run's.
@@ -233,6 +233,10 @@ func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
 	verdict, err := t.in.Verify(ctx, sb, t.patch)
 	if err != nil {
 		return err
+	}
+	if verdict.Broken {
+		t.evalLog = verdict.Log
+		return errors.New(verdict.Note)
 	}
 	worked = true
 	if verdict.TimedOut > 0 {

@@ -68,6 +68,8 @@ type Verdict struct {
 	Note   string
 	Log    []byte // raw output, bounded
 	Wall   time.Duration
+	// Broken: the verifier could not be run, through no fault of the patch.
+	Broken bool
 	// TimedOut is the limit that ended the verifier, 0 when none did.
 	TimedOut time.Duration
 }

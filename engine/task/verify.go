@@ -30,7 +30,7 @@ func (in *Instance) Verify(ctx context.Context, sb sandbox.Sandbox, patch []byte
 	if errors.Is(err, sandbox.ErrLost) {
 		return verdict, fmt.Errorf("verify %s: %w", in.ID, err)
 	}
-	verdict.Reward, verdict.Note = nil, "verifier could not run: "+firstLine(err.Error())
+	verdict.Reward, verdict.Broken, verdict.Note = nil, true, "verifier could not run: "+firstLine(err.Error())
 	return verdict, nil
 }
 
