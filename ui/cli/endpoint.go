@@ -51,6 +51,8 @@ func (a *app) openEndpoint(ctx context.Context, c *config, close *closers) (*end
 	close.add(ep.client)
 	probe, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	slow := time.AfterFunc(time.Second, func() { a.progress("asking " + ep.client.URL() + " what it can do …") })
+	defer slow.Stop()
 	if ep.caps, err = ep.client.Probe(probe); err != nil {
 		return nil, bad(err)
 	}
