@@ -88,6 +88,7 @@ const (
 	cutTo     = 0.8  // of what fits,
 	hardest   = 0.25 // but at least this share of the limit remains
 	minGain   = 0.1  // of throughput, as a share of the step, keeps a step
+	leapGain  = 0.3  // a large one
 	surprise  = 1.6  // a loss of so many times the step has another reason
 	slack     = 0.95 // of the best rate is enough to stay
 	firstStep = 0.5
@@ -209,7 +210,7 @@ func (a *Adaptive) decide(l Load, dt float64) (int, string) {
 	case crowded && since > gen/2:
 		return a.trim()
 	}
-	settle, window := 0.75*gen, gen
+	settle, window := 0.75*gen, max(gen, 2*a.Settle)
 	quick := (r.kv < a.Low && !a.fell || r.kv < a.Low/2) && r.queued < 1 && a.limit >= a.from
 	if quick {
 		settle, window = 0.15*gen, 0.25*gen
@@ -237,7 +238,7 @@ func (a *Adaptive) queue() string {
 // cut hard, to less than what fits, and climb from there.
 func (a *Adaptive) cut(fits float64, why string) (int, string) {
 	a.preempted = 0
-	a.restart(a.limit, laterStep)
+	a.restart(max(a.ceiling, a.limit), laterStep)
 	return a.move(min(a.limit-1, int(max(cutTo*fits, hardest*float64(a.limit)))), why)
 }
 
@@ -245,12 +246,23 @@ func (a *Adaptive) cut(fits float64, why string) (int, string) {
 func (a *Adaptive) trim() (int, string) {
 	to := float64(a.limit) - (a.recent.queued - trimTo*a.recent.running)
 	to = max(to, softest*float64(a.limit))
-	if a.from < a.limit {
+	if a.leapt() {
+		to = float64(a.from)
+	} else if a.from < a.limit {
 		to = max(to, float64(a.from))
 	}
+	floor := a.floor
+	if a.from < a.limit && a.from != 0 {
+		floor = a.from
+	}
 	a.restart(a.limit, minStep)
-	a.fell, a.climbed, a.down = true, true, true
+	a.floor, a.fell, a.climbed, a.down = floor, true, true, floor == 0
 	return a.move(min(a.limit-1, int(to)), a.queue())
+}
+
+// leapt says that the step that is tried is a large one upwards.
+func (a *Adaptive) leapt() bool {
+	return a.from != 0 && float64(a.limit) > (1+laterStep)*float64(a.from)+1
 }
 
 // restart the search, with nothing known but a ceiling (0: none).
@@ -273,6 +285,8 @@ func (a *Adaptive) judge(rate float64, quick bool) (int, string) {
 	switch {
 	case !a.climbed && a.recent.kv >= a.High:
 		return a.cut(a.recent.running, a.queue())
+	case !a.climbed && a.ceiling != 0 && a.recent.kv >= a.Low: // a cut was not enough
+		return a.cut(float64(a.limit), a.queue())
 	case a.limit == a.best || rate > a.bestRate && !quick:
 		a.best, a.bestRate = a.limit, rate
 	case rate < slack*a.bestRate:
@@ -306,8 +320,12 @@ func (a *Adaptive) keep(rate float64, quick bool) bool {
 	if math.IsNaN(gain) { // no rates: KV use and queue alone must do
 		gain = 1
 	}
+	least := minGain
+	if a.leapt() {
+		least = leapGain
+	}
 	switch {
-	case up && (gain >= minGain || quick && (gain > -minGain || a.recent.kv < a.Low/2)):
+	case up && (gain >= least || quick && (gain > -minGain || a.recent.kv < a.Low/2)):
 		a.floor, a.step = a.from, 1.5*a.step
 	case up:
 		a.ceiling, a.down, a.fell = a.limit, true, true
@@ -321,7 +339,7 @@ func (a *Adaptive) keep(rate float64, quick bool) bool {
 		a.floor, a.down = a.limit, false
 		return false
 	}
-	if a.fell || !up {
+	if a.fell || a.ceiling != 0 || !up {
 		a.step = min(a.step, laterStep)
 	}
 	a.step = min(a.step, firstStep)
