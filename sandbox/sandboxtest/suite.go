@@ -41,7 +41,16 @@ func Run(t *testing.T, open Open) {
 	} {
 		t.Run(g.name, func(t *testing.T) { g.test(t, opened(t, open)) })
 	}
+	t.Run("fork bombs", func(t *testing.T) { testBombs(t, opened(t, limited(open, bombLimit))) })
 	t.Run("close", func(t *testing.T) { testClose(t, opened(t, open)) })
+}
+
+// limited opens sandboxes with a limit of processes.
+func limited(open Open, pids int) Open {
+	return func(t *testing.T, spec sandbox.Spec) sandbox.Sandbox {
+		spec.Pids = pids
+		return open(t, spec)
+	}
 }
 
 func opened(t *testing.T, open Open) sandbox.Sandbox {
