@@ -34,6 +34,9 @@ func testBombs(t *testing.T, sb sandbox.Sandbox) {
 	if !contained(sb) {
 		t.Skip("not contained")
 	}
+	if sb.Kind() == sandbox.Local && exec(t, sb, sandbox.Command{Script: "grep -E '(^0::|:pids:).*/" + sb.ID() + "$' /proc/self/cgroup"}).ExitCode != 0 {
+		t.Skip("no cgroup: another limit of processes counts the sandbox's init too, which does not survive it")
+	}
 	r := exec(t, sb, sandbox.Command{Timeout: 3 * time.Second,
 		Script: "(for i in $(seq 200); do sleep 600 & done; echo all) 2>/dev/null" + forever})
 	if string(r.Output) == "all\n" {
