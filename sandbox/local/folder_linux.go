@@ -22,7 +22,8 @@ import (
 	"rollbench/sandbox"
 )
 
-// folder is one local sandbox.
+// folder is what a local sandbox is from its opening, or a Reset, to the next
+// Reset or its end.
 type folder struct {
 	p       *Provider
 	id      string
@@ -77,7 +78,9 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 			p.mu.Lock()
 			p.level = l
 			p.mu.Unlock()
-			return b, nil
+			s := &Sandbox{p: p}
+			s.now.Store(b)
+			return s, nil
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("open local sandbox %s: %w", spec.Name, ctx.Err())
@@ -341,12 +344,6 @@ func (b *folder) lastWords() string {
 	}
 	return ""
 }
-
-// Kind is sandbox.Local.
-func (b *folder) Kind() sandbox.Kind { return sandbox.Local }
-
-// ID is the name of the sandbox's folder.
-func (b *folder) ID() string { return b.id }
 
 // Workdir is where commands start.
 func (b *folder) Workdir() string { return b.Path(b.world.workdir) }
