@@ -16,7 +16,8 @@ find / -regex '/\(proc\|sys\|usr\|bin\|sbin\|lib[^/]*\|opt\|nix\|dev/pts\)/.*' -
 cat /etc/hosts
 env | sort
 ulimit -a; umask; nice; hostname
-for f in /proc/[0-9]*/stat; do read -r l < "$f" && echo "${l%%)*}" | sed 's/^[0-9]*//'; done 2>/dev/null | sort
+names=$(for f in /proc/[0-9]*/stat; do read -r l < "$f" && l=${l%%)*} && echo "${l#*(}"; done 2>/dev/null)
+echo "$names" | sort
 cat /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem
 tail -n +2 -q /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/unix | wc -l
 cat /proc/1/limits`
