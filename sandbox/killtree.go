@@ -44,9 +44,10 @@ func killLine(t Tree, since time.Duration) string {
 //     carries the mark at once, so that a tree that wants all of the CPU does not
 //     slow it down.
 //   - kill_tree stops and kills until nothing is found. Where processes are many,
-//     or the second round finds new ones, it stops everything there is, in one
-//     system call that no fork can outrun, and lets the others go on in the end,
-//     children before their parents, but not what was stopped before (held).
+//     the second round finds new ones, or some always end before they were looked
+//     at, it stops everything there is, in one system call that no fork can outrun,
+//     and lets the others go on in the end, children before their parents, but not
+//     what was stopped before (held).
 const killScript = `;
 stat() {
   s= ; l= ;
@@ -109,6 +110,7 @@ kill_tree() {
     if [ -z "$found" ]; then
       [ -n "$moving" ] && [ $again -lt 8 ] || break;
       again=$((again + 1));
+      [ $again -lt 3 ] || { world=1; kill -STOP -1; };
     else
       for p in $found; do
         case $dying in *" $p "*) ;; *) [ $n = 0 ] || world=1 ;; esac;
