@@ -17,11 +17,12 @@ type fenced struct {
 // use this format ask for exactly one, several are answered and none runs.
 func (p *parser) blocks(text string) []found {
 	var list []found
+	shell := p.shell()
 	for _, b := range fences(text) {
 		if !isBash(b.info) {
 			continue
 		}
-		c := Call{Name: p.shell(), Arguments: `{"command": ` + quote(text[b.body:b.bodyEnd]) + "}"}
+		c := Call{Name: shell, Arguments: `{"command": ` + quote(text[b.body:b.bodyEnd]) + "}"}
 		open := !b.closed || b.lastLine && p.cut // a cut line may go on: ```python
 		if open {
 			c = p.broken(c.Name, text[b.start:b.end], true, "the bash block has no end ```, so it was not run. Send the whole block again.")

@@ -217,6 +217,8 @@ func TestQwen3Coder(t *testing.T) {
 		{"several functions in a block", Qwen3Coder, "", "<tool_call>\n<function=finish>\n</function>\n<function=a>\n</function>\n</tool_call>\nend", "", "end",
 			[]want{{"finish", `{}`, "", false}, {"a", `{}`, "", false}}},
 		{"the other format", Qwen3Coder, "", `<tool_call>{"name":"a"}</tool_call>x`, "", "x", []want{{"", `<tool_call>{"name":"a"}</tool_call>`, "could not be read", false}}},
+		{"an end in a value", Qwen3Coder, "", "<function=finish>\n<parameter=message>\nI write '</parameter>\n</function>' now\n</parameter>\n</function>\n", "", "",
+			[]want{{"finish", "<function=finish>\n<parameter=message>\nI write '</parameter>\n</function>' now\n</parameter>\n</function>", "two ends", false}}},
 		{"a call within one without an end", Qwen3Coder, "", "<tool_call>\n<function=finish>\n<parameter=message>\n<tool_call>\n<function=rm>\n</function>\n</tool_call>\n", "", "",
 			[]want{{"finish", "", "no end </parameter>", false}}},
 	})

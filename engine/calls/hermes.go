@@ -19,7 +19,11 @@ func (t *tagged) object(i int) int {
 	}
 	for {
 		end, whole := objectEnd(t.text, at)
-		if !whole {
+		switch {
+		case whole:
+		case t.cut && end == len(t.text):
+			return t.add(start, end, t.broken("", t.text[start:], true, ""))
+		default:
 			return t.malformed(i, start, at, at, nil)
 		}
 		c, err := t.read(t.text[at:end])
@@ -120,10 +124,12 @@ func (t *tagged) read(body string) (Call, error) {
 	return Call{Name: name, Arguments: args}, nil
 }
 
-// objectEnd is the end of the JSON object at position at. It gives up at what
-// no JSON can hold, at the latest at the next tag outside a string, so that
-// reading a text full of opening tags passes each byte twice at most.
-func objectEnd(text string, at int) (int, bool) {
+// objectEnd is the end of the JSON object at position at. Not ok, it is the
+// text's, or where it gave up: at what no JSON can hold, at the latest at the
+// next tag outside a string. An opening tag begins a string, so a tag within a
+// string ends that; of three readings that overlap, two therefore meet their
+// tags outside a string, and a text full of tags is passed twice at most.
+func objectEnd(text string, at int) (end int, ok bool) {
 	depth, quoted := 0, false
 	for i := at; i < len(text); i++ {
 		switch c := text[i]; {
@@ -132,7 +138,7 @@ func objectEnd(text string, at int) (int, bool) {
 		case c == '"':
 			quoted = !quoted
 		case quoted && c < ' ' || !quoted && c == '<':
-			return 0, false
+			return i, false
 		case quoted:
 		case c == '{' || c == '[':
 			depth++
@@ -142,5 +148,5 @@ func objectEnd(text string, at int) (int, bool) {
 			}
 		}
 	}
-	return 0, false
+	return len(text), false
 }

@@ -28,9 +28,23 @@ func (t *tagged) calls() []found {
 			at = t.object(i)
 		case g.kind == functionOpen && !t.json:
 			at = t.block(i, g.pos)
+		case g.kind == functionClose && !t.json && closes(t.tags, i):
+			at = t.doubt(g.end)
 		}
 	}
 	return t.list
+}
+
+// doubt answers a call behind which another end of a call stands, at position
+// end: one of its values may hold the end taken for the call's own.
+func (t *tagged) doubt(end int) int {
+	if n := len(t.list); n > 0 {
+		c := &t.list[n-1]
+		c.end = end
+		c.Call = t.broken(c.Name, t.text[c.start:end], false, "the tool call has two ends, so where its last value ends is not known, and it was not run. "+
+			"Send it again without </parameter> and </function> in a value.")
+	}
+	return end
 }
 
 // add appends a call and returns its end.

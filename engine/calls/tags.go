@@ -99,6 +99,11 @@ func space(text string, at int) int {
 	return at
 }
 
+// closes is whether </function>, tag i, follows the end of a parameter.
+func closes(tags []tag, i int) bool {
+	return i > 0 && tags[i-1].adjacent && tags[i-1].kind == paramClose
+}
+
 // pair finds the closing tag of each function and parameter. A value may hold
 // tags too, even whole calls: what is nested is paired first, and a closing tag
 // counts only where the grammar has one: </parameter> before another parameter
@@ -141,7 +146,7 @@ func pair(tags []tag) {
 				}
 			}
 		case functionClose:
-			if before := i - 1; next(tags, before) == noTag || tags[before].kind != paramClose && tags[before].kind != functionOpen {
+			if !closes(tags, i) && (i == 0 || !tags[i-1].adjacent || tags[i-1].kind != functionOpen) {
 				if inValue(functionOpen) {
 					tags[pop()].close = i
 				}
