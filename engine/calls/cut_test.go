@@ -3,6 +3,8 @@ package calls
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -113,7 +115,6 @@ func FuzzReply(f *testing.F) {
 		if len(r.Calls) == 0 && r.Reasoning == "" && !strings.Contains(text, "<think>") && !strings.Contains(text, "</think>") && r.Content != text {
 			t.Errorf("content changed: %q", r.Content)
 		}
-		kept := len(r.Reasoning) + len(r.Content)
 		for _, c := range r.Calls {
 			var object map[string]any
 			switch {
@@ -124,7 +125,6 @@ func FuzzReply(f *testing.F) {
 			case c.Problem != "" && !strings.Contains(text, c.Arguments):
 				t.Errorf("not the text of the call: %+v", c)
 			}
-			kept += len(c.Arguments)
 		}
 		p := &parser{format: Format(format), tools: kit, cut: finish == "length"}
 		at := 0
@@ -177,6 +177,8 @@ func BenchmarkParse(b *testing.B) {
 		{"tool_call", strings.Repeat("<tool_call>", size/11)},
 		{"tool_call brace", strings.Repeat(`<tool_call>{"`, size/13)},
 		{"tool_call object", strings.Repeat(`<tool_call>{"name":"a"}`, size/23)},
+		{"tool_call escape", `<tool_call>{"</tool_call>` + strings.Repeat(`<tool_call>{\"</tool_call>`, size/25)},
+		{"tool_call phases", strings.Repeat(`<tool_call>{","<tool_call>{":"</tool_call>`, size/43)},
 		{"objects", "<tool_call>" + strings.Repeat(`{"name":"a"}`, size/12)},
 		{"string without end", `<tool_call>{"name":"` + strings.Repeat("<tool_call>", size/11)},
 		{"nested", "<tool_call>{" + strings.Repeat(`"a":{`, size/5)},
@@ -205,3 +207,49 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// Values put together from tags are read as they are or not run; only one that
+// holds where a call could go on (</parameter> before another parameter or the
+// function's end) may be read otherwise. Cut off, nothing else runs either.
+func TestMixedTags(t *testing.T) {
+	pieces := []string{"<tool_call>", "</tool_call>", "<function=a>", "</function>", "<parameter=b>", "</parameter>", "</think>", "x", "\n", " "}
+	random := rand.New(rand.NewPCG(1, 2))
+	read := 0
+	for range 200 {
+		var b strings.Builder
+		for range random.IntN(8) {
+			b.WriteString(pieces[random.IntN(len(pieces))])
+		}
+		command := b.String()
+		for _, f := range []Format{Function, Qwen3Coder} {
+			text := write(f, command)
+			whole := Parse(f, text, kit, "stop")
+			clear := true
+			for _, c := range whole.Calls {
+				clear = clear && c.Problem == ""
+			}
+			if !clear {
+				continue
+			}
+			if !goesOn.MatchString(command) {
+				read++
+				same(t, whole.Calls[0].Arguments, wanted(f, command))
+			}
+			for n := range text {
+				for i, c := range Parse(f, text[:n], kit, "length").Calls {
+					if c.Problem == "" && (i >= len(whole.Calls) || c != whole.Calls[i]) {
+						t.Errorf("%s, cut at %d of %q: %+v would run", f, n, text, c)
+					}
+				}
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	if read == 0 {
+		t.Error("no value was read")
+	}
+}
+
+var goesOn = regexp.MustCompile(`</parameter>\s*(<parameter=b>|</function>)`)

@@ -86,8 +86,8 @@ func (t *tagged) malformed(i, start, at, from int, err error) int {
 		}
 	}
 	if err == nil {
-		var any json.RawMessage
-		err = json.Unmarshal([]byte(t.text[at:stop]), &any)
+		var object json.RawMessage
+		err = json.Unmarshal([]byte(t.text[at:stop]), &object)
 	}
 	return t.add(start, end, t.broken("", t.text[start:end], depth > 0, fmt.Sprintf("the JSON of the tool call is malformed: %s. It was not run. "+
 		"Inside strings write line breaks as \\n, quotes as \\\" and backslashes as \\\\. ", where(err))+objectForm))
@@ -125,10 +125,10 @@ func (t *tagged) read(body string) (Call, error) {
 }
 
 // objectEnd is the end of the JSON object at position at. Not ok, it is the
-// text's, or where it gave up: at what no JSON can hold, at the latest at the
-// next tag outside a string. An opening tag begins a string, so a tag within a
-// string ends that; of three readings that overlap, two therefore meet their
-// tags outside a string, and a text full of tags is passed twice at most.
+// text's, or where it gave up: at what no JSON can hold, at the latest at a tag
+// outside a string. Readings that overlap see each other's strings as what is
+// outside of them, so two at most get past a tag, and a text full of tags is
+// still read in linear time.
 func objectEnd(text string, at int) (end int, ok bool) {
 	depth, quoted := 0, false
 	for i := at; i < len(text); i++ {
@@ -137,7 +137,7 @@ func objectEnd(text string, at int) (end int, ok bool) {
 			i++
 		case c == '"':
 			quoted = !quoted
-		case quoted && c < ' ' || !quoted && c == '<':
+		case quoted && c < ' ' || !quoted && (c == '<' || c == '\\'):
 			return i, false
 		case quoted:
 		case c == '{' || c == '[':

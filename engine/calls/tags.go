@@ -107,8 +107,8 @@ func closes(tags []tag, i int) bool {
 // pair finds the closing tag of each function and parameter. A value may hold
 // tags too, even whole calls: what is nested is paired first, and a closing tag
 // counts only where the grammar has one: </parameter> before another parameter
-// or the function's end, </function> after a parameter or the opening tag. One
-// that stands elsewhere can at most close what was opened within a value.
+// or the function's end, </function> after a parameter or the opening tag. A
+// </parameter> elsewhere can at most close one that was opened within a value.
 func pair(tags []tag) {
 	var open []int
 	params := 0 // in open
@@ -120,10 +120,6 @@ func pair(tags []tag) {
 		}
 		return i
 	}
-	inValue := func(k kind) bool { // the innermost open tag is a k within a value
-		n := len(open)
-		return n > 1 && tags[open[n-1]].kind == k && tags[open[n-2]].kind == paramOpen
-	}
 	for i, t := range tags {
 		switch t.kind {
 		case functionOpen:
@@ -134,8 +130,8 @@ func pair(tags []tag) {
 		case paramClose:
 			follows := next(tags, i)
 			if follows != paramOpen && follows != functionClose {
-				if inValue(paramOpen) {
-					tags[pop()].close = i
+				if n := len(open); n > 1 && tags[open[n-1]].kind == paramOpen && tags[open[n-2]].kind == paramOpen {
+					tags[pop()].close = i // of one within a value
 				}
 				continue
 			}
@@ -147,9 +143,6 @@ func pair(tags []tag) {
 			}
 		case functionClose:
 			if !closes(tags, i) && (i == 0 || !tags[i-1].adjacent || tags[i-1].kind != functionOpen) {
-				if inValue(functionOpen) {
-					tags[pop()].close = i
-				}
 				continue
 			}
 			for len(open) > params {
