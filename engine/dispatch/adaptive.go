@@ -113,8 +113,9 @@ func (a *Adaptive) Next(limit int, l Load) (int, string) {
 	}
 	before := a.last
 	a.last = l
-	if limit < a.Min || limit > a.Max {
-		return a.move(limit, fmt.Sprintf("bounds are %d to %d", a.Min, a.Max))
+	if to := min(max(limit, a.Min), a.Max); to != limit {
+		a.settle(to)
+		return to, fmt.Sprintf("bounds are %d to %d: %d → %d", a.Min, a.Max, limit, to)
 	}
 	if math.IsNaN(l.Running + l.Queued + l.KVUse) {
 		if a.blind {
@@ -202,7 +203,10 @@ func (a *Adaptive) decide(l Load, dt float64) (int, string) {
 	case math.IsNaN(a.reached): // it drains or fills
 		return a.limit, ""
 	case a.preempted >= max(5, preempts*r.running):
-		return a.cut(float64(a.limit)-l.Queued, fmt.Sprintf("%.0f waiting, %.0f preempted", l.Queued, a.preempted))
+		why := fmt.Sprintf("%.0f waiting, %.0f preempted", l.Queued, a.preempted)
+		to, why := a.cut(float64(a.limit)-l.Queued, why)
+		a.climbed = true // the limit was right a moment ago
+		return to, why
 	case since < a.Settle:
 		return a.limit, ""
 	case crowded && !a.climbed:
@@ -210,7 +214,7 @@ func (a *Adaptive) decide(l Load, dt float64) (int, string) {
 	case crowded && since > gen/2:
 		return a.trim()
 	}
-	settle, window := 0.75*gen, max(gen, 2*a.Settle)
+	settle, window := 0.75*gen, max(gen, 4*a.Settle)
 	quick := (r.kv < a.Low && !a.fell || r.kv < a.Low/2) && r.queued < 1 && a.limit >= a.from
 	if quick {
 		settle, window = 0.15*gen, 0.25*gen
@@ -219,7 +223,7 @@ func (a *Adaptive) decide(l Load, dt float64) (int, string) {
 	if since < settle || l.Busy != a.limit {
 		return a.limit, ""
 	}
-	keep := math.Exp(-dt / (3 * gen))
+	keep := math.Exp(-dt / (2 * window))
 	a.measured += dt
 	a.tokens, a.known = a.tokens*keep, a.known*keep
 	if !math.IsNaN(l.Tokens) {
@@ -279,7 +283,7 @@ func (a *Adaptive) judge(rate float64, quick bool) (int, string) {
 	if a.from != 0 && !a.keep(rate, quick) {
 		to := a.from
 		a.from = 0
-		return a.move(to, fmt.Sprintf("%.0f tokens/s instead of %.0f", rate, a.fromRate))
+		return a.move(to, fmt.Sprintf("%s instead of %.0f", speed(rate), a.fromRate))
 	}
 	a.from = 0
 	switch {
@@ -352,7 +356,14 @@ func (a *Adaptive) try(to int, rate float64) (int, string) {
 	if to > a.limit {
 		a.climbed, what = true, "more"
 	}
-	return a.move(to, fmt.Sprintf("%.0f tokens/s, trying %s", rate, what))
+	return a.move(to, fmt.Sprintf("%s, trying %s", speed(rate), what))
+}
+
+func speed(rate float64) string {
+	if math.IsNaN(rate) {
+		return "tokens/s unknown"
+	}
+	return fmt.Sprintf("%.0f tokens/s", rate)
 }
 
 // pause between limits that are worse. After it one of them is tried again,
