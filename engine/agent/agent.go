@@ -102,6 +102,7 @@ type Loop struct {
 	used      int                // of Budget
 	active    time.Duration      // of Limit
 	history   []step             // for stuck detection
+	closing   []int32            // what the template puts after an assistant's text, in token mode
 }
 
 // ending is the error that ends the run stage for a reason.

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"rollbench/engine/infer"
+	"rollbench/sessions"
+)
+
+// In token mode each prompt is the last prompt, the ids that were sampled, and
+// the ids of what came after them. Nothing that was sampled is rendered again,
+// so the prefix holds by construction and thinking of earlier turns stays.
+
+// errTemplate says that the ids after a reply could not be told from the
+// endpoint's template.
+var errTemplate = errors.New("the endpoint's chat template shows no end of an assistant's turn")
+
+// promptIDs are the ids of the next prompt. The first prompt, and one after a
+// reply whose ids are not known, is rendered whole by the endpoint's template.
+func (l *Loop) promptIDs(ctx context.Context, messages []infer.Message) ([]int32, error) {
+	if l.last == nil || l.last.PromptIDs == nil || l.last.OutputIDs == nil {
+		return l.Model.Tokenize(ctx, messages, l.specs(), true)
+	}
+	after, err := l.after(ctx, l.last, l.fresh)
+	switch {
+	case errors.Is(err, errTemplate): // a break that is recorded as one, when it is one
+		return l.Model.Tokenize(ctx, messages, l.specs(), true)
+	case err != nil:
+		return nil, err
+	}
+	return slices.Concat(l.last.PromptIDs, l.last.OutputIDs, after), nil
+}
+
+// after is what the template puts between the ids of a reply and the next
+// reply: what its end of turn lacks, the new messages as one block, the
+// beginning of an assistant's turn. It is what two short conversations have in
+// common that differ in the reply's last word only, from its end of turn on.
+func (l *Loop) after(ctx context.Context, reply *sessions.Turn, fresh []sessions.Message) ([]int32, error) {
+	if l.closing == nil {
+		closing, err := l.common(ctx, nil, nil, false)
+		if err != nil {
+			return nil, err
+		}
+		if len(closing) == 0 {
+			return nil, errTemplate
+		}
+		l.closing = closing
+	}
+	rest, err := l.common(ctx, reply.Calls, wire(fresh), true)
+	if err != nil {
+		return nil, err
+	}
+	at := index(rest, l.closing)
+	if at < 0 {
+		return nil, errTemplate
+	}
+	rest = rest[at:]
+	if n := len(reply.OutputIDs); n > 0 { // the reply ends within its end of turn, or before it
+		rest = rest[slices.Index(l.closing, reply.OutputIDs[n-1])+1:]
+	}
+	return rest, nil
+}
+
+// common is the common end of two renderings: of a reply with the calls and
+// the messages after it, once with one word in its last place, once with
+// another.
+func (l *Loop) common(ctx context.Context, calls []sessions.Call, fresh []infer.Message, generate bool) ([]int32, error) {
+	var ids [2][]int32
+	for i, word := range []string{"a", "b"} {
+		reply := infer.Message{Role: "assistant", Content: word}
+		for _, c := range calls {
+			reply.ToolCalls = append(reply.ToolCalls, infer.ToolCall{ID: c.ID, Name: c.Name, Arguments: fmt.Sprintf(`{"x": %q}`, word)})
+		}
+		var err error
+		ids[i], err = l.Model.Tokenize(ctx, append([]infer.Message{{Role: "user", Content: "x"}, reply}, fresh...), l.specs(), generate)
+		if err != nil {
+			return nil, err
+		}
+	}
+	n := 0
+	for n < len(ids[0]) && n < len(ids[1]) && ids[0][len(ids[0])-1-n] == ids[1][len(ids[1])-1-n] {
+		n++
+	}
+	if n == len(ids[0]) || n == len(ids[1]) { // the template leaves the reply out
+		return nil, errTemplate
+	}
+	return ids[0][len(ids[0])-n:], nil
+}
+
+// index of the first place where part stands in whole, -1 for none.
+func index(whole, part []int32) int {
+	for i := 0; i+len(part) <= len(whole); i++ {
+		if slices.Equal(whole[i:i+len(part)], part) {
+			return i
+		}
+	}
+	return -1
+}
