@@ -46,6 +46,11 @@ type Dispatcher struct {
 	MaxLive  int    `toml:"max_live_sandboxes" json:"max_live_sandboxes"`
 	MaxReady int    `toml:"max_ready" json:"max_ready"`
 	Order    string `toml:"order" json:"order"`
+	// Adaptive: "kv" lets the run limit follow the endpoint's load within
+	// AdaptiveMin and AdaptiveMax (0: the live sandboxes); "" leaves it as set.
+	Adaptive    string `toml:"adaptive" json:"adaptive"`
+	AdaptiveMin int    `toml:"adaptive_min" json:"adaptive_min"`
+	AdaptiveMax int    `toml:"adaptive_max" json:"adaptive_max"`
 	// StallAfter is how long nothing may move before the run says what everyone
 	// waits for; 0: never.
 	StallAfter Duration `toml:"stall_after" json:"stall_after"`
@@ -144,6 +149,9 @@ func (c Config) Check() error {
 	if !slices.Contains(dispatch.Orders(), dispatch.Order(c.Dispatcher.Order)) {
 		return fmt.Errorf("dispatcher.order is %q: use one of %v", c.Dispatcher.Order, dispatch.Orders())
 	}
+	if err := c.Dispatcher.checkAdaptive(); err != nil {
+		return err
+	}
 	for _, k := range []struct {
 		name string
 		n    int
@@ -185,6 +193,20 @@ func (c Config) Check() error {
 	case "", "bash", "execute_bash":
 	default:
 		return fmt.Errorf("tools.bash_name is %q: use execute_bash or bash", c.Tools.BashName)
+	}
+	return nil
+}
+
+func (d Dispatcher) checkAdaptive() error {
+	switch {
+	case d.Adaptive != "" && d.Adaptive != adaptiveKV:
+		return fmt.Errorf("dispatcher.adaptive is %q: use \"kv\", or \"\" for a fixed limit", d.Adaptive)
+	case d.Adaptive != "" && dispatch.Policy(d.Type) != dispatch.AsyncPipeline:
+		return fmt.Errorf("dispatcher.adaptive moves max_parallel_agents, which has another meaning under %s: use dispatcher.type = %q", d.Type, dispatch.AsyncPipeline)
+	case d.AdaptiveMin < 1:
+		return fmt.Errorf("dispatcher.adaptive_min is %d: it must be at least 1", d.AdaptiveMin)
+	case d.AdaptiveMax != 0 && d.AdaptiveMax < d.AdaptiveMin:
+		return fmt.Errorf("dispatcher.adaptive_max is %d: use 0 (the live sandboxes) or at least adaptive_min, %d", d.AdaptiveMax, d.AdaptiveMin)
 	}
 	return nil
 }

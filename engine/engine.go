@@ -120,7 +120,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{opt: o, store: store, run: store.Run(), index: map[sessions.Key]dispatch.Item{},
-		streams: newStreams(), notes: &notes{}, pace: &pace{}, meter: &meter{run: stats.New(store.Run())}, pool: newPool(o.Config.Dispatcher.Type), started: time.Now()}
+		streams: newStreams(), notes: &notes{}, pace: &pace{}, meter: &meter{run: stats.New(store.Run())}, started: time.Now()}
 	e.limits = o.Config.Dispatcher.Limits()
 	e.ctx, e.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	byID := map[string]*task.Instance{}
@@ -158,6 +158,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	e.gpus.Store(&[]GPU{})
 	e.isolation = kinds.isolation(ctx)
 	e.live = dispatch.NewLive(e.core(), (*stages)(e))
+	e.pool = newPool(o.Config.Dispatcher.Type, func() int { return e.live.Snapshot().MaxLive })
 	return e, nil
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,9 +20,11 @@ func (e *Engine) monitor(ctx context.Context) (join func()) {
 	wg.Go(func() {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
+		controller := e.adaptive()
 		for n := 0; ; n++ {
 			e.look(ctx)
-			if err := e.measure(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			now := time.Now()
+			if err := cmp.Or(e.measure(ctx, now), e.adapt(ctx, controller, now)); err != nil && ctx.Err() == nil {
 				e.fail(err)
 			}
 			if n%2 == 0 {
@@ -115,7 +118,7 @@ func (e *Engine) Status() *Status {
 		Run:   m.queue(q, dispatch.Run),
 		Eval:  m.queue(q, dispatch.Eval),
 		Stall: m.stall, Tools: m.tools,
-		Held: q.Held, Ended: len(e.items) - q.Left, Live: q.Live, MaxLive: q.MaxLive, Limits: e.Limits(), LimitedBy: q.LimitedBy, Isolation: e.isolation,
+		Held: q.Held, Ended: len(e.items) - q.Left, Live: q.Live, MaxLive: q.MaxLive, Limits: e.Limits(), Adaptive: e.opt.Config.Dispatcher.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
 		Endpoint: *e.endpoint.Load(), GPUs: *e.gpus.Load(),
 		PerMinute: e.pace.perMinute(now, e.started),
 		Streams:   e.streams.snapshot(), Notes: e.notes.snapshot(),

@@ -132,14 +132,9 @@ func (e *Engine) spec(t *trajectory, purpose string) sandbox.Spec {
 func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandbox.Sandbox, error) {
 	e.streams.of(t.key).at(fmt.Sprintf("a %s sandbox to open", t.kind))
 	spec := e.spec(t, purpose)
-	sb, err := e.pool.take(ctx, t.kind, spec)
+	sb, err := e.pool.open(ctx, e.opt.Providers[t.kind], spec)
 	if err != nil {
-		e.opt.Log.Warn("close an idle sandbox", "error", err)
-	}
-	if sb == nil {
-		if sb, err = e.opt.Providers[t.kind].Open(ctx, spec); err != nil {
-			return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
-		}
+		return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
 	}
 	if err := e.commit(ctx, t.key, sessions.KindSandbox, sessions.SandboxChange{Purpose: purpose, Open: true, Kind: string(t.kind), ID: sb.ID(),
 		Image: spec.Image, Isolation: e.isolation}); err != nil {
@@ -170,12 +165,8 @@ func (e *Engine) closePlace(t *trajectory) { e.leavePlace(t, false) }
 // be removed is said so in the session; the next start reaps it.
 func (e *Engine) closeSandbox(t *trajectory, purpose string, sb sandbox.Sandbox, reuse bool) {
 	ctx := context.WithoutCancel(e.ctx)
-	events, id := []sessions.Event{}, sb.ID()
-	leave := sb.Close
-	if reuse {
-		leave = func() error { return e.pool.give(e.ctx, t.kind, e.spec(t, purpose), sb) }
-	}
-	if err := leave(); err != nil {
+	events, id := []sessions.Event{}, sb.ID() // a reset changes it
+	if err := e.pool.give(e.ctx, sb, reuse); err != nil {
 		events = append(events, sessions.NewEvent(time.Now(), t.key, sessions.KindWarning,
 			sessions.Warning{Text: fmt.Sprintf("sandbox %s could not be removed: %v", id, err)}))
 	}

@@ -11,71 +11,98 @@ import (
 	"rollbench/sandbox"
 )
 
-// resetter is a sandbox that can be made as if it had just been opened, for
-// the spec given. After an error it must be closed.
-type resetter interface {
-	Reset(ctx context.Context, spec sandbox.Spec) error
-}
-
-// pool keeps the environments of async_batch_bounded between trajectories: a
-// sandbox that is given back is reset at once, so that nothing of its
-// trajectory goes on working in it, and again for the next.
+// pool keeps the environments of async_batch_bounded between trajectories. An
+// environment that is given back is made like new at once, so that nothing of
+// its trajectory goes on working in it; one that cannot be is closed.
 type pool struct {
 	on   bool
-	mu   sync.Mutex // guards idle
-	idle []pooled
+	room func() int // environments there may be now, 0: no limit
+	mu   sync.Mutex // guards all below
+	n    int        // environments opened
+	idle []*environment
+	used map[sandbox.Sandbox]*environment
 }
 
-type pooled struct {
+// environment is a sandbox of the pool. It has a name of its own: it outlives
+// the trajectories that use it.
+type environment struct {
 	sb   sandbox.Sandbox
-	fits string // what the next spec must equal
+	spec sandbox.Spec
+	fits string // what a spec must have in common with it
 }
 
-func newPool(policy string) *pool {
-	return &pool{on: dispatch.Policy(policy) == dispatch.AsyncBatchBounded}
+func newPool(policy string, room func() int) *pool {
+	return &pool{on: dispatch.Policy(policy) == dispatch.AsyncBatchBounded, room: room, used: map[sandbox.Sandbox]*environment{}}
 }
 
-// fits is what a sandbox cannot change by a reset.
 func fits(k sandbox.Kind, s sandbox.Spec) string {
 	return fmt.Sprintf("%s %q %q %v %v %v %d %d %d", k, s.Image, s.Workdir, s.Env, s.Network, s.CPUs, s.MemoryMB, s.Pids, s.DiskMB)
 }
 
-// take an idle sandbox for the spec, nil when there is none that fits and can
-// be reset. Then one of the others is closed: its place is wanted. The error,
-// of a sandbox that could not be closed, does not keep a fresh one from opening.
-func (p *pool) take(ctx context.Context, k sandbox.Kind, spec sandbox.Spec) (sandbox.Sandbox, error) {
-	found := p.pick(fits(k, spec))
-	switch {
-	case found == nil:
-		return nil, nil
-	case found.fits == fits(k, spec) && found.sb.(resetter).Reset(ctx, spec) == nil:
+// open a sandbox for the spec, by an idle environment where one fits. Where
+// none does, one of the others is closed: its place is wanted.
+func (p *pool) open(ctx context.Context, from sandbox.Provider, spec sandbox.Spec) (sandbox.Sandbox, error) {
+	if !p.on {
+		return from.Open(ctx, spec)
+	}
+	want := fits(from.Kind(), spec)
+	found, n := p.pick(want)
+	if found != nil && found.fits == want {
+		p.lend(found)
 		return found.sb, nil
 	}
-	return nil, found.sb.Close()
+	if found != nil {
+		if err := found.sb.Close(); err != nil {
+			return nil, fmt.Errorf("close an idle environment: %w", err)
+		}
+	}
+	spec.Name = fmt.Sprintf("environment.%d", n)
+	spec.Labels = map[string]string{"run": spec.Labels["run"]}
+	sb, err := from.Open(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	p.lend(&environment{sb, spec, want})
+	return sb, nil
 }
 
-// pick one that fits, else any.
-func (p *pool) pick(want string) *pooled {
+// pick an idle environment that fits, else any; n numbers a new one.
+func (p *pool) pick(want string) (found *environment, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.n++
 	if len(p.idle) == 0 {
-		return nil
+		return nil, p.n
 	}
-	i := max(slices.IndexFunc(p.idle, func(x pooled) bool { return x.fits == want }), 0)
-	found := p.idle[i]
+	i := max(slices.IndexFunc(p.idle, func(x *environment) bool { return x.fits == want }), 0)
+	found = p.idle[i]
 	p.idle = slices.Delete(p.idle, i, i+1)
-	return &found
+	return found, p.n
 }
 
-// give a sandbox back that did its work. It is closed where it cannot be reset.
-func (p *pool) give(ctx context.Context, k sandbox.Kind, spec sandbox.Spec, sb sandbox.Sandbox) error {
-	r, can := sb.(resetter)
-	if !p.on || !can || ctx.Err() != nil || r.Reset(ctx, spec) != nil {
+func (p *pool) lend(x *environment) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used[x.sb] = x
+}
+
+// give a sandbox back. worked: it is worth keeping.
+func (p *pool) give(ctx context.Context, sb sandbox.Sandbox, worked bool) error {
+	p.mu.Lock()
+	x := p.used[sb]
+	delete(p.used, sb)
+	others := len(p.used) + len(p.idle)
+	p.mu.Unlock()
+	r, can := sb.(sandbox.Resetter)
+	if room := p.room(); room > 0 && others >= room { // the limit was lowered
+		worked = false
+	}
+	if x == nil || !worked || !can || ctx.Err() != nil || r.Reset(ctx, x.spec) != nil {
 		return sb.Close()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.idle = append(p.idle, pooled{sb, fits(k, spec)})
+	p.idle = append(p.idle, x)
 	return nil
 }
 

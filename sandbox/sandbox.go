@@ -158,6 +158,20 @@ type Sandbox interface {
 	Close() error
 }
 
+// ErrNoReset says that a sandbox, as it is, cannot be made like new: open another.
+var ErrNoReset = errors.New("sandbox cannot be reset")
+
+// Resetter is a sandbox that can be made as if it had just been opened. Kinds for
+// which that cannot be shown to be true do not implement it.
+type Resetter interface {
+	// Reset kills every process, removes every file that was made or changed and
+	// gives the sandbox the identity (Name, Labels) and start of spec; ID may be
+	// another from then on. Commands that run end with ErrLost, and so does
+	// whatever was got from the sandbox before, such as a Shell. After an error the
+	// sandbox must be closed.
+	Reset(ctx context.Context, spec Spec) error
+}
+
 // Shell is one long-lived bash in a sandbox. One command runs at a time.
 type Shell interface {
 	// Run feeds the command's Script to the shell and waits for its end. Argv,

@@ -33,10 +33,15 @@ const (
 // tree read the marks of other users' processes. All others are dropped.
 var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SYS_PTRACE"}
 
-// idle keeps a container alive with nothing but sh: its standard input is open
-// and never written to. Its mark says that it is no orphan of a command; a
-// "pkill sh" inside does not end it.
-var idle = []string{"/bin/sh", "-c", "trap '' HUP INT QUIT TERM USR1 USR2; export " + sandbox.MarkVar + `=main: && exec /bin/sh -c "while read -r line; do :; done"`}
+// lineEnd closes each line that the main process may run: the rest of one that
+// was cut off has none.
+const lineEnd = " #end"
+
+// idle keeps a container alive with nothing but sh. Its standard input is open,
+// and the lines that come there (see KillTree) are run in it. Its mark says that it
+// is no orphan of a command; a "pkill sh" inside does not end it.
+var idle = []string{"/bin/sh", "-c", "trap '' HUP INT QUIT TERM USR1 USR2; export " + sandbox.MarkVar +
+	`=main: && exec /bin/sh -c 'while IFS= read -r line; do case $line in *"` + lineEnd + `") eval "$line" ;; esac; done'`}
 
 // createLimit bounds the creation of a container. It goes on when the caller's
 // ctx ends: the engine might make a container whose id nobody has learnt.
@@ -52,6 +57,7 @@ type Container struct {
 	id      string
 	workdir string
 	pids    int64
+	started time.Time // a moment after the main process began
 	// imageUser is the image's own word for whom commands run as; user is that
 	// as uid:gid, or "" for root.
 	imageUser, user string
@@ -59,6 +65,7 @@ type Container struct {
 
 	files   lazyShell
 	running processes
+	killing chan struct{} // holds one while a tree is killed
 
 	watch  context.CancelFunc // ends the goroutine that waits for the container's death
 	joined sync.WaitGroup
@@ -100,7 +107,8 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 	if err != nil {
 		return nil, p.explain(fmt.Errorf("create a container of %s: %w", spec.Image, err))
 	}
-	c := &Container{p: p, id: made.ID, workdir: spec.Workdir, pids: int64(spec.Pids), imageUser: user, lost: make(chan struct{}), watch: func() {}}
+	c := &Container{p: p, id: made.ID, workdir: spec.Workdir, pids: int64(spec.Pids), imageUser: user,
+		killing: make(chan struct{}, 1), lost: make(chan struct{}), watch: func() {}}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a container of %s: %w", spec.Image, err), c.Close())
 	}
@@ -123,6 +131,7 @@ func (c *Container) start(ctx context.Context) error {
 	if err := c.p.engine.ContainerStart(ctx, c.id, container.StartOptions{}); err != nil {
 		return c.p.explain(err)
 	}
+	c.started = time.Now()
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.watch = cancel
 	c.joined.Go(func() { c.await(life) })

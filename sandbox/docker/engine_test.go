@@ -252,6 +252,53 @@ func TestKillAtThePidsLimit(t *testing.T) {
 	}
 }
 
+// main is a script's words for the container's main process.
+const main = "$(ps -o pid= --ppid 1 | head -n 1)"
+
+// A root inside that stops the main process does not keep a tree alive.
+func TestKillWithoutTheMainProcess(t *testing.T) {
+	c := open(t, engine(t, Options{}), sandbox.Spec{})
+	for _, signal := range []string{"STOP", "CONT"} {
+		run(t, c, sandbox.Command{Script: "kill -" + signal + " " + main})
+		r, err := c.Exec(t.Context(), sandbox.Command{Script: "sleep 603 & sleep 604", Timeout: 200 * time.Millisecond})
+		if err != nil || r.End != sandbox.TimedOut {
+			t.Errorf("%s: %v %v", signal, err, r.End)
+		}
+		if got := run(t, c, sandbox.Command{Script: "ps -eo args | grep -c '^sleep' || true"}); got != "0\n" {
+			t.Errorf("%s: %s left", signal, got)
+		}
+	}
+}
+
+// A root inside that kills the main process has ended the sandbox.
+func TestKillingTheMainProcess(t *testing.T) {
+	c := open(t, engine(t, Options{}), sandbox.Spec{})
+	r, err := c.Exec(t.Context(), sandbox.Command{Script: "kill -KILL " + main + "; sleep 600", Timeout: 20 * time.Second})
+	if !errors.Is(err, sandbox.ErrLost) {
+		t.Errorf("%v %+v", err, r)
+	}
+}
+
+// Lines that are cut off, or that are no request, do nothing to the main process.
+func TestMainProcessReadsWholeLines(t *testing.T) {
+	c := open(t, engine(t, Options{}), sandbox.Spec{})
+	for _, text := range []string{"exit 7", "exit 7\n", "case x in\n", "mark=ROLLBENCH_COMMAND= ; kill_tree"} {
+		m, err := c.talk(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(m.conn.Conn, text); err != nil {
+			t.Fatal(err)
+		}
+		code, err := m.ask("(exit 3)", m.first, time.Minute)
+		m.close()
+		if err != nil || code != 3 {
+			t.Errorf("after %q: %d %v", text, code, err)
+		}
+	}
+	run(t, c, sandbox.Command{Script: "true"})
+}
+
 // What an agent may do to stray processes does not end the sandbox.
 func TestKillingShellsInside(t *testing.T) {
 	c := open(t, engine(t, Options{}), sandbox.Spec{})

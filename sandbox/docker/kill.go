@@ -2,12 +2,16 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
 	"time"
 
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
 
 	"rollbench/sandbox"
 )
@@ -15,32 +19,156 @@ import (
 // startSlack is what starting a command by exec may take.
 const startSlack = time.Second
 
+// ageSlack is what may pass between the measuring of a tree's age and its killing.
+const ageSlack = 100 * time.Millisecond
+
 // killRoom are the processes that may exist above the limit while a tree is
-// killed: a tree that has used up the limit leaves no room for its killer.
+// killed by exec: a tree that has used up the limit leaves no room for its killer.
 const killRoom = 64
 
+// answerLimit bounds the wait for the main process's sign of life.
+const answerLimit = 7 * time.Second
+
+// errSilent says that the container's main process cannot be talked to.
+var errSilent = errors.New("the container's main process does not answer")
+
 // KillTree kills a command's processes from inside the container, as root: they
-// may have become any user. It tries once more with room above the pids limit.
+// may have become any user. The main process does it, which is there already: a
+// fork bomb leaves no room to start a killer, and grows into any room made for
+// one. Where root inside has stopped the main process, a command is tried all the
+// same (to kill the main process is to end the container).
 func (c *Container) KillTree(ctx context.Context, t sandbox.Tree) error {
-	argv := sandbox.KillArgv(t, startSlack)
-	if _, err := c.helper(ctx, argv, as{}); err == nil {
-		c.running.killed(t)
-		return nil
+	if err := c.alive(); err != nil {
+		return err
 	}
-	if gone := c.alive(); gone != nil {
-		return gone
+	began := time.Now().Add(-t.Age - ageSlack)
+	for _, x := range c.running.of(t) {
+		if err := x.begun(ctx); err != nil {
+			return c.check(err)
+		}
 	}
-	if err := c.setPids(ctx, c.pids+killRoom); err != nil {
-		return c.check(err)
-	}
-	said, err := c.helper(ctx, argv, as{})
-	if back := c.setPids(ctx, c.pids); err == nil {
-		err = back
+	err := c.killInMain(ctx, t, began)
+	if errors.Is(err, errSilent) && c.alive() == nil {
+		err = c.killByExec(ctx, t, began)
 	}
 	if err != nil {
-		return c.check(fmt.Errorf("%w: %s", err, oneLine(said)))
+		return c.check(err)
 	}
 	c.running.killed(t)
+	return nil
+}
+
+// killInMain has the main process kill a tree, one at a time.
+func (c *Container) killInMain(ctx context.Context, t sandbox.Tree, began time.Time) error {
+	select {
+	case c.killing <- struct{}{}:
+		defer func() { <-c.killing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.lost:
+		return c.gone
+	}
+	m, err := c.talk(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	// Only a process that answers is told what to kill: one that goes on after
+	// having been given up would kill by pids that are others' by then.
+	if _, err := m.ask(":", m.first, answerLimit); err != nil {
+		return err
+	}
+	lived := time.Since(c.started)
+	t.Age = time.Since(began) + lived/4000 // clocks of two machines may differ by as much
+	code, err := m.ask(sandbox.KillLine(t, lived), m.second, 0)
+	if err == nil && code != 0 {
+		err = errors.New("some processes do not die")
+	}
+	return err
+}
+
+// mainProcess is a conversation of two questions with the container's main
+// process, by its standard input and output.
+type mainProcess struct {
+	ctx           context.Context
+	conn          types.HijackedResponse
+	first, second *reportReader
+	ended         chan struct{} // closed when the engine has ended the stream
+}
+
+func (c *Container) talk(ctx context.Context) (*mainProcess, error) {
+	conn, err := c.p.engine.ContainerAttach(ctx, c.id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errSilent, err)
+	}
+	m := &mainProcess{ctx: ctx, conn: conn, ended: make(chan struct{})}
+	m.second = &reportReader{out: io.Discard, marker: []byte(newMarker()), code: make(chan int, 1)}
+	m.first = &reportReader{out: m.second, marker: []byte(newMarker()), code: make(chan int, 1)}
+	go func() {
+		defer close(m.ended)
+		stdcopy.StdCopy(m.first, io.Discard, conn.Reader) // its end is all that it can tell
+	}()
+	return m, nil
+}
+
+func (m *mainProcess) close() {
+	m.conn.Close()
+	<-m.ended
+}
+
+// ask has a line of shell run and returns its exit code, within limit (0: ctx's).
+func (m *mainProcess) ask(line string, r *reportReader, limit time.Duration) (int, error) {
+	ctx, cancel := m.ctx, context.CancelFunc(func() {})
+	if limit > 0 {
+		ctx, cancel = context.WithTimeout(ctx, limit)
+	}
+	defer cancel()
+	if end, ok := ctx.Deadline(); ok {
+		m.conn.Conn.SetWriteDeadline(end) // if not, the write itself fails
+	}
+	// The first line break ends what an earlier conversation may have left.
+	if _, err := fmt.Fprintf(m.conn.Conn, "\n%s; echo %s$?';'%s\n", line, r.marker, lineEnd); err != nil {
+		return -1, fmt.Errorf("%w: %w", errSilent, err)
+	}
+	select {
+	case code := <-r.code:
+		return code, nil
+	case <-m.ended:
+		select {
+		case code := <-r.code: // it was the last that came
+			return code, nil
+		default:
+			return -1, errSilent
+		}
+	case <-ctx.Done():
+		if m.ctx.Err() != nil {
+			return -1, m.ctx.Err()
+		}
+		return -1, errSilent
+	}
+}
+
+// killByExec starts a command that kills the tree, with more and more room.
+func (c *Container) killByExec(ctx context.Context, t sandbox.Tree, began time.Time) error {
+	err := c.execKiller(ctx, t, began)
+	for room := int64(killRoom); err != nil && room <= 16*killRoom && ctx.Err() == nil && c.alive() == nil; room *= 4 {
+		if err = c.setPids(ctx, c.pids+room); err != nil {
+			return err
+		}
+		err = c.execKiller(ctx, t, began)
+		if back := c.setPids(context.WithoutCancel(ctx), c.pids); err == nil {
+			err = back
+		}
+	}
+	return err
+}
+
+func (c *Container) execKiller(ctx context.Context, t sandbox.Tree, began time.Time) error {
+	t.Age = time.Since(began)
+	said, err := c.helper(ctx, sandbox.KillArgv(t, startSlack), as{})
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, oneLine(said))
+	}
 	return nil
 }
 
@@ -65,15 +193,55 @@ func (r *processes) remove(x *process) {
 	delete(r.all, x)
 }
 
-// killed tells those that belong to the tree: a command's own process, or the
-// shell that the command ran in.
+// of lists those that belong to the tree and are not known to be killed.
+func (r *processes) of(t sandbox.Tree) []*process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found []*process
+	for x, told := range r.all {
+		if !told && x.in(t) {
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// killed tells those that belong to the tree.
 func (r *processes) killed(t sandbox.Tree) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for x, told := range r.all {
-		if !told && x.mark != "" && (x.mark == t.Mark || t.Root != 0 && x.mark == t.Group) {
+		if !told && x.in(t) {
 			r.all[x] = true
 			close(x.killed)
+		}
+	}
+}
+
+// in says whether this is a command's own process, or the shell it ran in.
+func (x *process) in(t sandbox.Tree) bool {
+	return x.mark != "" && (x.mark == t.Mark || t.Root != 0 && x.mark == t.Group)
+}
+
+// begun waits until the process exists: on a busy machine that may be long after
+// the engine has answered, and what is not there yet cannot be killed.
+func (x *process) begun(ctx context.Context) error {
+	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		info, err := x.c.p.engine.ContainerExecInspect(ctx, x.exec)
+		if info.Pid != 0 || cerrdefs.IsNotFound(err) { // an engine forgets what ended long ago
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("inspect command: %w", err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-x.ended: // it could not be started
+			return nil
+		case <-x.c.lost:
+			return x.c.gone
+		case <-ctx.Done():
+			return fmt.Errorf("the engine has not started the command yet: %w", ctx.Err())
 		}
 	}
 }

@@ -154,7 +154,7 @@ func (a *agent) answer(req request, files []*os.File) {
 	var err error
 	switch req.Op {
 	case opKill:
-		err = killTree(req.Tree)
+		err = killTree(req.Tree, req.Young)
 	case opRead:
 		f, err = a.openRead(req.Path)
 	case opWrite:

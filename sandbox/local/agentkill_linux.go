@@ -110,18 +110,20 @@ func belongs(all map[int]proc, t sandbox.Tree, young uint64, init, pid int) bool
 }
 
 // killTree stops the tree, so that it cannot outrun the search, then kills it,
-// until nothing of it is left.
-func killTree(t sandbox.Tree) error {
+// until nothing of it is left. young is as for inTree.
+func killTree(t sandbox.Tree, young uint64) error {
 	if t.Mark == "" || t.Root == 1 || t.Root == os.Getpid() {
 		return fmt.Errorf("kill tree %+v: not a tree of commands", t)
 	}
-	now, err := uptimeTicks()
-	if err != nil {
-		return err
-	}
-	// Age was measured a moment ago, and start times are cut to ticks.
-	young := now - min(now, uint64((t.Age+3*tick)/tick))
 	return killUntilNone(func(all map[int]proc) []int { return inTree(all, t, young, os.Getpid()) })
+}
+
+// youngFrom is the start time from which a process counts as younger than age. It
+// is found where age was measured: on a busy machine the init hears of it later.
+func youngFrom(age time.Duration) (uint64, error) {
+	now, err := uptimeTicks()
+	// Age was measured a moment ago, and start times are cut to ticks.
+	return now - min(now, uint64((age+3*tick)/tick)), err
 }
 
 // killLimit bounds the killing from inside; the owner's own limit is longer.

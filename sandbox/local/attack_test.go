@@ -99,7 +99,7 @@ func TestAttacks(t *testing.T) {
 type scripted struct{ *folder }
 
 func (s scripted) KillTree(ctx context.Context, t sandbox.Tree) error {
-	p, err := s.Start(ctx, sandbox.Proc{Argv: sandbox.KillArgv(t, 200*time.Millisecond), Merge: true})
+	p, err := s.Start(ctx, sandbox.Proc{Argv: sandbox.KillArgv(t, time.Second), Merge: true})
 	if err != nil {
 		return err
 	}

@@ -218,6 +218,10 @@ func (p *process) Close() error {
 
 // KillTree has the init kill the tree.
 func (b *folder) KillTree(ctx context.Context, t sandbox.Tree) error {
-	_, _, err := b.ask(ctx, request{Op: opKill, Tree: t})
+	young, err := youngFrom(t.Age)
+	if err != nil {
+		return err
+	}
+	_, _, err = b.ask(ctx, request{Op: opKill, Tree: t, Young: young})
 	return err
 }

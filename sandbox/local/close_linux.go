@@ -38,6 +38,7 @@ func (b *folder) end() error {
 	if b.cmd != nil && b.level != None && b.ns != 0 {
 		errs = append(errs, namespaceGone(b.ns))
 	}
+	closeAll([]*os.File{b.nsFile})
 	errs = append(errs, b.groups.remove())
 	if err := removeSandbox(b.p.opt.Home, b.id); err != nil {
 		errs = append(errs, err)
@@ -97,13 +98,16 @@ func killInit(pid int, ns uint64, level Level) error {
 	return endPidfd(fd)
 }
 
+func pidNamespace(pid int) string { return "/proc/" + strconv.Itoa(pid) + "/ns/pid" }
+
 func inNamespace(pid int, ns uint64) bool {
 	var st unix.Stat_t
-	err := unix.Stat("/proc/"+strconv.Itoa(pid)+"/ns/pid", &st)
+	err := unix.Stat(pidNamespace(pid), &st)
 	return err == nil && st.Ino == ns
 }
 
-// namespaceGone waits until no process of a pid namespace is left.
+// namespaceGone waits until no process of a pid namespace is left. The caller
+// holds the namespace open, or its number may soon be that of a new one.
 func namespaceGone(ns uint64) error {
 	end := time.Now().Add(killLimit)
 	for {
@@ -234,11 +238,17 @@ func killLeft(line string) error {
 		}
 		return endPidfd(fd)
 	}
-	var st unix.Stat_t
-	if err := unix.Stat("/proc/"+strconv.Itoa(pid)+"/ns/pid", &st); errors.Is(err, unix.ENOENT) {
+	ns, err := os.Open(pidNamespace(pid))
+	if errors.Is(err, unix.ENOENT) {
 		return nil
-	} else if err != nil {
-		return os.NewSyscallError("stat", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(ns.Fd()), &st); err != nil {
+		return os.NewSyscallError("fstat", err)
 	}
 	if err := endPidfd(fd); err != nil {
 		return err

@@ -22,7 +22,8 @@ import (
 	"rollbench/sandbox"
 )
 
-// folder is one local sandbox.
+// folder is what a local sandbox is from its opening, or a Reset, to the next
+// Reset or its end.
 type folder struct {
 	p       *Provider
 	id      string
@@ -34,8 +35,9 @@ type folder struct {
 	cmd    *exec.Cmd // bubblewrap or the init; the parent of all else
 	stderr bytes.Buffer
 	conn   *net.UnixConn
-	init   int    // pid of the init, as seen here
-	ns     uint64 // inode of its pid namespace
+	init   int      // pid of the init, as seen here
+	ns     uint64   // inode of its pid namespace
+	nsFile *os.File // keeps that number from being given to another
 
 	sendMu sync.Mutex
 	mu     sync.Mutex // guards pending, nextID
@@ -76,7 +78,9 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 			p.mu.Lock()
 			p.level = l
 			p.mu.Unlock()
-			return b, nil
+			s := &Sandbox{p: p}
+			s.now.Store(b)
+			return s, nil
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("open local sandbox %s: %w", spec.Name, ctx.Err())
@@ -111,7 +115,7 @@ func (p *Provider) openAt(ctx context.Context, spec sandbox.Spec, level Level) (
 	}
 	// The owner file comes first and goes last, so that no folder is ever
 	// without one.
-	if err := os.WriteFile(b.ownerFile(), []byte(p.owner.String()+"\n"), 0o600); err != nil {
+	if err := createWhole(b.ownerFile(), p.owner.String()+"\n"); err != nil {
 		return nil, err
 	}
 	err := b.start(ctx, spec)
@@ -144,6 +148,34 @@ func newID(name string) string {
 
 func (b *folder) dir() string       { return filepath.Join(b.p.opt.Home, b.id) }
 func (b *folder) ownerFile() string { return b.dir() + ".owner" }
+
+// createWhole makes a file that is never seen without its content: whoever dies
+// between two calls would leave an owner file that names nobody.
+func createWhole(name, text string) error {
+	fd, err := unix.Open(filepath.Dir(name), unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	if err != nil { // not on every file system
+		return os.WriteFile(name, []byte(text), 0o600)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		return err
+	}
+	err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+	if err != nil {
+		return &os.PathError{Op: "create", Path: name, Err: err}
+	}
+	return nil
+}
+
+func appendLine(name, line string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line)
+	return errors.Join(err, f.Close())
+}
 
 func (b *folder) start(ctx context.Context, spec sandbox.Spec) error {
 	root := filepath.Join(b.dir(), "root")
@@ -284,8 +316,12 @@ func (b *folder) configure(ctx context.Context, cfg config, frames int) error {
 	if err != nil {
 		return fmt.Errorf("find init: %w", err)
 	}
-	line := fmt.Sprintf("%s\n%d/%d %s\n", b.p.owner, pid, start, b.level)
-	if err := os.WriteFile(b.ownerFile(), []byte(line), 0o600); err != nil {
+	if b.level != None {
+		if b.nsFile, err = os.Open(pidNamespace(pid)); err != nil {
+			return fmt.Errorf("find init: %w", err)
+		}
+	}
+	if err := appendLine(b.ownerFile(), fmt.Sprintf("%d/%d %s\n", pid, start, b.level)); err != nil {
 		return err
 	}
 	if !stop() {
@@ -308,12 +344,6 @@ func (b *folder) lastWords() string {
 	}
 	return ""
 }
-
-// Kind is sandbox.Local.
-func (b *folder) Kind() sandbox.Kind { return sandbox.Local }
-
-// ID is the name of the sandbox's folder.
-func (b *folder) ID() string { return b.id }
 
 // Workdir is where commands start.
 func (b *folder) Workdir() string { return b.Path(b.world.workdir) }

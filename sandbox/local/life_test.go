@@ -79,7 +79,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := sb.(*folder)
+			b := sb.(*Sandbox).now.Load()
 			nap := fmt.Sprintf("8%d", os.Getpid())
 			r, err := b.Exec(t.Context(), sandbox.Command{Timeout: time.Minute, Script: `
 setsid sh -c '(trap "" TERM; sleep ` + nap + `; sleep ` + nap + `) >/dev/null 2>&1 &' </dev/null
@@ -191,7 +191,62 @@ func beOwner(t *testing.T, home string, l Level, nap string) {
 		t.Fatal(r, err)
 	}
 	fmt.Println(sb.ID())
+	for os.Getenv("LOCAL_TEST_RESETS") != "" {
+		spec := sandbox.Spec{Name: "again", Workdir: "/workspace"}
+		if err := sb.(sandbox.Resetter).Reset(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println(sb.ID())
+	}
 	select {} // until killed
+}
+
+// An owner that is killed at any moment of a Reset leaves nothing that the next
+// Reap does not remove.
+func TestOwnerDiesInReset(t *testing.T) {
+	for _, l := range []Level{Bubblewrap, Namespaces} {
+		t.Run(string(l), func(t *testing.T) {
+			p := provider(t, l)
+			nap := fmt.Sprintf("6%d", os.Getpid())
+			for resets := range 8 {
+				cmd := exec.Command("/proc/self/exe", "-test.run=^TestOwnerDies$")
+				cmd.Env = append(os.Environ(), "LOCAL_TEST_HOME="+p.opt.Home, "LOCAL_TEST_LEVEL="+string(l), "LOCAL_TEST_NAP="+nap, "LOCAL_TEST_RESETS=1")
+				cmd.Stderr = os.Stderr
+				out, err := cmd.StdoutPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				lines := bufio.NewScanner(out)
+				for range resets + 1 {
+					if !lines.Scan() {
+						t.Fatal("the owner ended", lines.Err())
+					}
+				}
+				if err := errors.Join(cmd.Process.Kill(), lines.Err()); err != nil {
+					t.Fatal(err)
+				}
+				cmd.Wait()
+				removed, err := p.Reap(t.Context())
+				if err != nil || len(removed) == 0 {
+					t.Errorf("reaped %v, %v", removed, err)
+				}
+				for _, name := range removed {
+					for _, dir := range leftGroups(strings.TrimPrefix(name, "local sandbox ")) {
+						t.Errorf("left %s", dir)
+					}
+				}
+				if left, err := os.ReadDir(p.opt.Home); err != nil || len(left) > 0 {
+					t.Errorf("left in home: %v, %v", left, err)
+				}
+				if n := napping(t, nap); n != 0 {
+					t.Errorf("%d processes are left", n)
+				}
+			}
+		})
+	}
 }
 
 // A dying init is a lost sandbox, at once.

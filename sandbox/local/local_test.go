@@ -47,6 +47,11 @@ func provider(t testing.TB, l Level) *Provider {
 
 func open(t testing.TB, p *Provider, spec sandbox.Spec) *folder {
 	t.Helper()
+	return openSandbox(t, p, spec).now.Load()
+}
+
+func openSandbox(t testing.TB, p *Provider, spec sandbox.Spec) *Sandbox {
+	t.Helper()
 	if spec.Workdir == "" {
 		spec.Workdir = "/workspace"
 	}
@@ -59,7 +64,7 @@ func open(t testing.TB, p *Provider, spec sandbox.Spec) *folder {
 			t.Error(err)
 		}
 	})
-	return sb.(*folder)
+	return sb.(*Sandbox)
 }
 
 func TestSuite(t *testing.T) {
@@ -67,7 +72,7 @@ func TestSuite(t *testing.T) {
 		t.Run(string(l), func(t *testing.T) {
 			p := provider(t, l)
 			sandboxtest.Run(t, func(t *testing.T, spec sandbox.Spec) sandbox.Sandbox {
-				return open(t, p, spec)
+				return openSandbox(t, p, spec)
 			})
 		})
 	}

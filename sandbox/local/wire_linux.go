@@ -49,6 +49,7 @@ type request struct {
 	Path  string
 	Mode  fs.FileMode
 	Tree  sandbox.Tree
+	Young uint64 // start time from which a process is younger than Tree.Age
 }
 
 type response struct {

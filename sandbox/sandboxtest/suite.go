@@ -41,12 +41,26 @@ func Run(t *testing.T, open Open) {
 	} {
 		t.Run(g.name, func(t *testing.T) { g.test(t, opened(t, open)) })
 	}
+	t.Run("fork bombs", func(t *testing.T) { testBombs(t, opened(t, limited(open, bombLimit))) })
+	t.Run("reset", func(t *testing.T) { testReset(t, opened(t, open), suiteSpec()) })
 	t.Run("close", func(t *testing.T) { testClose(t, opened(t, open)) })
+}
+
+// limited opens sandboxes with a limit of processes.
+func limited(open Open, pids int) Open {
+	return func(t *testing.T, spec sandbox.Spec) sandbox.Sandbox {
+		spec.Pids = pids
+		return open(t, spec)
+	}
+}
+
+func suiteSpec() sandbox.Spec {
+	return sandbox.Spec{Name: "suite", Workdir: "/testbed", Env: map[string]string{"SPEC_VAR": "from spec"}}
 }
 
 func opened(t *testing.T, open Open) sandbox.Sandbox {
 	t.Helper()
-	sb := open(t, sandbox.Spec{Name: "suite", Workdir: "/testbed", Env: map[string]string{"SPEC_VAR": "from spec"}})
+	sb := open(t, suiteSpec())
 	t.Cleanup(func() {
 		if err := sb.Close(); err != nil {
 			t.Errorf("close: %v", err)

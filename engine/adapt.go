@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"rollbench/engine/dispatch"
+	"rollbench/sessions"
+)
+
+// adaptiveKV is the value of dispatcher.adaptive that follows the endpoint.
+const adaptiveKV = "kv"
+
+// adaptive is the controller of the run limit, nil where the limit is fixed.
+func (e *Engine) adaptive() *dispatch.Adaptive {
+	d := e.opt.Config.Dispatcher
+	if d.Adaptive != adaptiveKV {
+		return nil
+	}
+	most := d.AdaptiveMax
+	if most == 0 {
+		most = d.MaxLive
+	}
+	if most == 0 || most > len(e.items) {
+		most = len(e.items)
+	}
+	return &dispatch.Adaptive{Min: min(d.AdaptiveMin, most), Max: most}
+}
+
+// adapt gives the controller a look and does what it says.
+func (e *Engine) adapt(ctx context.Context, a *dispatch.Adaptive, now time.Time) error {
+	if a == nil {
+		return nil
+	}
+	limit := e.Limits().Run
+	if limit == 0 {
+		limit = len(e.items)
+	}
+	next, why := a.Next(limit, e.load(now))
+	switch {
+	case next != limit:
+		return e.changeLimits("adaptive", why, func(l Limits) Limits { l.Run = next; return l })
+	case why != "":
+		return e.commit(ctx, sessions.Key{}, sessions.KindWarning, sessions.Warning{Text: "dispatcher.adaptive: " + why})
+	}
+	return nil
+}
+
+// load is what the controller may know: what the endpoint reports and how the
+// run stage stands.
+func (e *Engine) load(now time.Time) dispatch.Load {
+	q := e.live.Snapshot()
+	l := dispatch.Load{Seconds: now.Sub(e.started).Seconds(), Busy: q.Busy[dispatch.Run], Waiting: q.Waiting[dispatch.Run],
+		Done: float64(e.meter.read().stages[dispatch.Run].Service.N)}
+	var running, queued, kv, preempted, tokens *float64
+	if g := e.endpoint.Load().Gauges; g != nil {
+		running, queued, kv, preempted, tokens = g.Running, g.Waiting, g.KVUse, g.Preemptions, g.TokensPerSec
+	}
+	l.Running, l.Queued, l.KVUse, l.Preemptions, l.Tokens = known(running), known(queued), known(kv), known(preempted), known(tokens)
+	return l
+}
+
+// known is NaN for what nobody reported.
+func known(p *float64) float64 {
+	if p == nil {
+		return math.NaN()
+	}
+	return *p
+}

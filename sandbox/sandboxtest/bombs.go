@@ -1,0 +1,69 @@
+package sandboxtest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"rollbench/sandbox"
+)
+
+// bombLimit is the limit of processes that the bombs run into.
+const bombLimit = 100
+
+// bombs fork until they are killed: one in which parents wait for children, two
+// whose processes leave session and parent, the latter without a mark either, and
+// one that is never the same process for long.
+var bombs = []struct{ name, script string }{
+	{"pipe", `b() { b | b & }; b`},
+	{"setsid", `B='setsid sh -c "$B" & setsid sh -c "$B" & exit'; export B; sh -c "$B"`},
+	{"no mark", `B='setsid sh -c "$B" & setsid sh -c "$B" & exit'; env -i B="$B" PATH="$PATH" sh -c "$B"`},
+	{"hop", `b() { b & }; b`},
+}
+
+// forever needs no further process to wait for the time limit.
+const forever = "; while :; do :; done"
+
+// census lists who lives and, of two of them, the first letter of the state.
+const census = `ps -eo stat=,comm=,args= > census
+grep -v '^Z' census | sed 's/^[^ ]* *\([^ ]*\).*/\1/' | sort | uniq -c
+sed -n 's/^\(.\).*\(sleep 515[67]\)$/\1 \2/p' census | sort`
+
+// testBombs runs nothing hostile unless a limit of processes is seen to hold.
+func testBombs(t *testing.T, sb sandbox.Sandbox) {
+	if !contained(sb) {
+		t.Skip("not contained")
+	}
+	if sb.Kind() == sandbox.Local && exec(t, sb, sandbox.Command{Script: "grep -E '(^0::|:pids:).*/" + sb.ID() + "$' /proc/self/cgroup"}).ExitCode != 0 {
+		t.Skip("no cgroup: another limit of processes counts the sandbox's init too, which does not survive it")
+	}
+	r := exec(t, sb, sandbox.Command{Timeout: 3 * time.Second,
+		Script: "(for i in $(seq 200); do sleep 600 & done; echo all) 2>/dev/null" + forever})
+	if string(r.Output) == "all\n" {
+		t.Skip("no limit of processes")
+	}
+	// What others run goes on, and what they have stopped stays stopped.
+	says(t, sb, `sleep 5156 >/dev/null 2>&1 &
+sleep 5157 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do :; done; kill -STOP $!`)
+	before := says(t, sb, census)
+	for _, b := range bombs {
+		t.Run(b.name, func(t *testing.T) {
+			sh := shellOf(t, sb)
+			for _, run := range []func(sandbox.Command) sandbox.Result{
+				func(c sandbox.Command) sandbox.Result { return exec(t, sb, c) },
+				func(c sandbox.Command) sandbox.Result { return run(t, sh, c) },
+			} {
+				r := run(sandbox.Command{Script: "(" + b.script + ") 2>/dev/null" + forever, Timeout: time.Second})
+				if r.End != sandbox.TimedOut {
+					t.Fatalf("%s, exit code %d: %.500s", r.End, r.ExitCode, r.Output)
+				}
+			}
+			if err := sh.Close(); err != nil {
+				t.Error(err)
+			}
+			if after := says(t, sb, census); after != before || !strings.HasSuffix(after, "S sleep 5156\nT sleep 5157\n") {
+				t.Errorf("before:\n%safter:\n%s", before, after)
+			}
+		})
+	}
+}
