@@ -139,7 +139,9 @@ func (c *Client) probeServer(ctx context.Context, caps *Capabilities, owner stri
 	switch {
 	case owner == simulatedOwner:
 		caps.Server, caps.Simulated = "simulated", true
-		ask("/version")
+		if !ask("/version") && ask("/get_server_info") {
+			caps.Server = "sglang" // what it was told to look like
+		}
 	case owner == "llamacpp":
 		caps.Server = "llama.cpp"
 	case owner != "sglang" && ask("/version") && info.Version != "":

@@ -87,7 +87,8 @@ func (c *Client) probeTinker(ctx context.Context, caps *Capabilities) error {
 	}
 	var list struct {
 		Models []struct {
-			Name string `json:"model_name"`
+			Name  string `json:"model_name"`
+			Owner string `json:"owned_by"` // of the embedded endpoint alone
 		} `json:"supported_models"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
@@ -95,6 +96,7 @@ func (c *Client) probeTinker(ctx context.Context, caps *Capabilities) error {
 	}
 	for _, m := range list.Models {
 		caps.Models = append(caps.Models, m.Name)
+		caps.Simulated = caps.Simulated || m.Owner == simulatedOwner
 	}
 	if !strings.HasPrefix(c.Model(), "tinker://") {
 		if _, err := c.settleModel(caps.Models); err != nil {
