@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"rollbench/engine/calls"
 	"rollbench/engine/infer"
 	"rollbench/sessions"
 )
@@ -34,20 +36,118 @@ func (l *Loop) promptIDs(ctx context.Context, messages []infer.Message) ([]int32
 	return slices.Concat(l.last.PromptIDs, l.last.OutputIDs, after), nil
 }
 
+// complete makes a call whose prompt is exact ids.
+func (l *Loop) complete(ctx context.Context, messages []infer.Message) (infer.Reply, error) {
+	ids, err := l.promptIDs(ctx, messages)
+	if err != nil {
+		return infer.Reply{}, err
+	}
+	room, err := l.left(len(ids))
+	if err != nil {
+		return infer.Reply{}, err
+	}
+	if l.opening == nil {
+		if err := l.readOpening(ctx, ids); err != nil {
+			return infer.Reply{}, err
+		}
+	}
+	return l.calling(ctx, func() (infer.Reply, error) {
+		return l.Model.Complete(ctx, infer.TokenRequest{Prompt: ids, Sampling: l.sampling(l.turn + 1), MaxTokens: room, SessionID: l.SessionID,
+			Stream: l.Watch.Text, Restart: l.restarted})
+	})
+}
+
+// thinkTag opens thinking. Some templates put it at the end of every prompt.
+const thinkTag = "<think>"
+
+// readOpening finds out whether prompts end within thinking.
+func (l *Loop) readOpening(ctx context.Context, prompt []int32) error {
+	text, err := l.Model.Detokenize(ctx, prompt[max(len(prompt)-8, 0):])
+	if err != nil && !errors.Is(err, infer.ErrNoTokenize) {
+		return err
+	}
+	opening := ""
+	if strings.HasSuffix(strings.TrimSpace(text), thinkTag) {
+		opening = thinkTag
+	}
+	l.opening = &opening
+	return nil
+}
+
+// readReply takes a reply in token mode apart: its text without the end of
+// turn, which it may have sampled.
+func (l *Loop) readReply(ctx context.Context, t *sessions.Turn) error {
+	text := t.Raw
+	if n := len(t.OutputIDs); n > 0 && t.Finish != "length" {
+		if err := l.learnClosing(ctx); err != nil && !errors.Is(err, errTemplate) {
+			return err
+		}
+		if last := t.OutputIDs[n-1]; slices.Contains(l.closing, last) {
+			mark, err := l.Model.Detokenize(ctx, []int32{last})
+			if err != nil && !errors.Is(err, infer.ErrNoTokenize) {
+				return err
+			}
+			text = strings.TrimSuffix(text, mark)
+		}
+	}
+	r := calls.Parse(l.Format, *l.opening+text, l.known(), t.Finish)
+	t.Reasoning, t.Content, t.Calls = r.Reasoning, r.Content, l.number(t, r.Calls)
+	return nil
+}
+
+// readContent looks for calls in the text of a reply from an endpoint that
+// reads none. The conversation then carries them as the text they are.
+func (l *Loop) readContent(t *sessions.Turn) {
+	if len(l.Tools.Specs()) == 0 {
+		return
+	}
+	r := calls.Parse(l.Format, t.Content, l.known(), t.Finish)
+	if len(r.Calls) > 0 {
+		t.Calls, t.Inline = l.number(t, r.Calls), true
+	}
+}
+
+// number the calls of a reply. Nine letters and digits are an id that every
+// template takes.
+func (l *Loop) number(t *sessions.Turn, found []calls.Call) []sessions.Call {
+	var out []sessions.Call
+	for i, c := range found {
+		out = append(out, sessions.Call{ID: fmt.Sprintf("t%04dc%03d", t.Index%10000, i%1000), Name: c.Name, Arguments: c.Arguments, Problem: c.Problem})
+	}
+	return out
+}
+
+// known are the tools as the reader of calls needs them.
+func (l *Loop) known() []calls.Tool {
+	var out []calls.Tool
+	for _, s := range l.Tools.Specs() {
+		out = append(out, calls.Tool{Name: s.Name, Parameters: s.Parameters})
+	}
+	return out
+}
+
+// learnClosing finds what the template puts after an assistant's text.
+func (l *Loop) learnClosing(ctx context.Context) error {
+	if l.closing != nil {
+		return nil
+	}
+	closing, err := l.common(ctx, nil, nil, false)
+	if err == nil && len(closing) == 0 {
+		err = errTemplate
+	}
+	if err == nil {
+		l.closing = closing
+	}
+	return err
+}
+
 // after is what the template puts between the ids of a reply and the next
 // reply: what its end of turn lacks, the new messages as one block, the
 // beginning of an assistant's turn. It is what two short conversations have in
 // common that differ in the reply's last word only, from its end of turn on.
 func (l *Loop) after(ctx context.Context, reply *sessions.Turn, fresh []sessions.Message) ([]int32, error) {
-	if l.closing == nil {
-		closing, err := l.common(ctx, nil, nil, false)
-		if err != nil {
-			return nil, err
-		}
-		if len(closing) == 0 {
-			return nil, errTemplate
-		}
-		l.closing = closing
+	if err := l.learnClosing(ctx); err != nil {
+		return nil, err
 	}
 	rest, err := l.common(ctx, reply.Calls, wire(fresh), true)
 	if err != nil {
