@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"rollbench/engine/agent"
 	"rollbench/engine/calls"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
@@ -30,11 +31,15 @@ type Generator struct {
 	MaxIterations   int `toml:"max_iterations" json:"max_iterations"`
 	// MaxPromptLength is the token budget for everything after the first
 	// prompt (the name and meaning are SkyRL-Agent's).
-	MaxPromptLength int            `toml:"max_prompt_length" json:"max_prompt_length"`
-	SystemPrompt    string         `toml:"system_prompt" json:"system_prompt"` // "" for the built-in one
-	PromptMode      string         `toml:"prompt_mode" json:"prompt_mode"`     // tokens, chat, auto
-	ToolFormat      string         `toml:"tool_format" json:"tool_format"`     // a calls.Format
-	Sampling        infer.Sampling `toml:"sampling_params" json:"sampling_params"`
+	MaxPromptLength int `toml:"max_prompt_length" json:"max_prompt_length"`
+	// LowBudget is how many tokens of MaxPromptLength are left when the model is
+	// told that they run out; 0: it is not told.
+	LowBudget    int            `toml:"low_budget_tokens" json:"low_budget_tokens"`
+	Reminder     string         `toml:"turn_reminder" json:"turn_reminder"` // an agent.Reminder
+	SystemPrompt string         `toml:"system_prompt" json:"system_prompt"` // "" for the built-in one
+	PromptMode   string         `toml:"prompt_mode" json:"prompt_mode"`     // tokens, chat, auto
+	ToolFormat   string         `toml:"tool_format" json:"tool_format"`     // a calls.Format
+	Sampling     infer.Sampling `toml:"sampling_params" json:"sampling_params"`
 	// Validation holds the keys of this table that differ in validation runs
 	// (SkyRL-Agent's val_config).
 	Validation map[string]any `toml:"val_config" json:"val_config,omitempty"`
@@ -157,6 +162,12 @@ func (c Config) Check() error {
 	}
 	if m := c.Generator.PromptMode; !slices.Contains([]string{promptAuto, promptTokens, promptChat}, m) {
 		return fmt.Errorf("generator.prompt_mode is %q: use tokens, chat or auto", m)
+	}
+	if n := c.Generator.LowBudget; n < 0 {
+		return fmt.Errorf("generator.low_budget_tokens is %d: use 0 (no note) or more", n)
+	}
+	if r := c.Generator.Reminder; !slices.Contains(agent.Reminders(), agent.Reminder(r)) {
+		return fmt.Errorf("generator.turn_reminder is %q: use one of %v", r, agent.Reminders())
 	}
 	if f := c.Generator.ToolFormat; !slices.Contains(calls.Formats(), calls.Format(f)) {
 		return fmt.Errorf("generator.tool_format is %q: use one of %v", f, calls.Formats())

@@ -122,7 +122,7 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 	}
 	l := &agent.Loop{
 		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: systemPrompt(g), Instruction: t.in.Instruction,
-			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit,
+			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit, Reminder: agent.Reminder(g.Reminder), LowBudget: g.LowBudget,
 			CanTokenize: e.opt.Capabilities.Tokenize, Tokens: g.PromptMode == promptTokens, Format: calls.Format(g.ToolFormat), Outage: time.Duration(e.opt.Config.Endpoint.Outage), ContextLen: e.opt.Capabilities.MaxModelLen},
 		Model: e.model(), Tools: t.place.tools, Record: e.store, Gate: t.gate,
 		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Now: time.Now,

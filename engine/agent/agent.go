@@ -66,6 +66,11 @@ type Config struct {
 	// observed (generator.max_prompt_length, as SkyRL-Agent counts it).
 	Budget   int
 	Sampling infer.Sampling
+	// Reminder of the turns that are left: every turn, the last one, or off. The
+	// model is told once that the budget runs out when LowBudget tokens of it or
+	// fewer are left; 0: never.
+	Reminder  Reminder
+	LowBudget int
 	// Tokens: prompts are ids that extend the last prompt and reply; else the
 	// endpoint renders each prompt from messages. It needs CanTokenize.
 	Tokens bool
@@ -109,6 +114,7 @@ type Loop struct {
 	firstLen  int                // tokens of the first prompt
 	promptLen int                // tokens of the next prompt, by /tokenize
 	used      int                // of Budget
+	before    int                // used before the last reply
 	active    time.Duration      // of Limit
 	history   []step             // for stuck detection
 	closing   []int32            // what the template puts after an assistant's text, in token mode

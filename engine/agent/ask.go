@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"rollbench/engine/infer"
@@ -15,7 +16,7 @@ import (
 
 // ask makes the next model call and commits the reply.
 func (l *Loop) ask(ctx context.Context) error {
-	l.fresh, l.injected = append(l.fresh, l.injected...), nil
+	l.fresh, l.injected = slices.Concat(l.fresh, l.notes(), l.injected), nil
 	for wait, waited := firstOutageWait, time.Duration(0); ; wait = min(2*wait, maxOutageWait) {
 		began := l.Now()
 		err := l.request(ctx)
@@ -226,7 +227,7 @@ func (l *Loop) keep(ctx context.Context, t *sessions.Turn, messages []infer.Mess
 		t.NewSample, t.BreakAt = true, at
 		w.Events = append(w.Events, l.event(sessions.KindBreak, l.broken(ctx, t, at)))
 	}
-	l.used = t.PromptTokens + t.OutputTokens - l.firstLen
+	l.before, l.used = l.used, t.PromptTokens+t.OutputTokens-l.firstLen
 	w.Events = append(w.Events, l.replyEvent(t))
 	if err := l.Record.Commit(ctx, w); err != nil {
 		return err

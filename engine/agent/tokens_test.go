@@ -70,7 +70,9 @@ func (f *templated) Tokenize(_ context.Context, m []infer.Message, _ []infer.Too
 	return f.ids(text), err
 }
 
-func (f *templated) Detokenize(_ context.Context, ids []int32) (string, error) { return f.text(ids), nil }
+func (f *templated) Detokenize(_ context.Context, ids []int32) (string, error) {
+	return f.text(ids), nil
+}
 
 func (f *templated) Chat(context.Context, infer.Request) (infer.Reply, error) {
 	return infer.Reply{}, errors.New("chat is not used in token mode")
