@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"rollbench/engine/agent"
+	"rollbench/engine/calls"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
 	"rollbench/sessions"
@@ -29,9 +31,15 @@ type Generator struct {
 	MaxIterations   int `toml:"max_iterations" json:"max_iterations"`
 	// MaxPromptLength is the token budget for everything after the first
 	// prompt (the name and meaning are SkyRL-Agent's).
-	MaxPromptLength int            `toml:"max_prompt_length" json:"max_prompt_length"`
-	SystemPrompt    string         `toml:"system_prompt" json:"system_prompt"` // "" for the built-in one
-	Sampling        infer.Sampling `toml:"sampling_params" json:"sampling_params"`
+	MaxPromptLength int `toml:"max_prompt_length" json:"max_prompt_length"`
+	// LowBudget is how many tokens of MaxPromptLength are left when the model is
+	// told that they run out; 0: it is not told.
+	LowBudget    int            `toml:"low_budget_tokens" json:"low_budget_tokens"`
+	Reminder     string         `toml:"turn_reminder" json:"turn_reminder"` // an agent.Reminder
+	SystemPrompt string         `toml:"system_prompt" json:"system_prompt"` // "" for the built-in one
+	PromptMode   string         `toml:"prompt_mode" json:"prompt_mode"`     // tokens, chat, auto
+	ToolFormat   string         `toml:"tool_format" json:"tool_format"`     // a calls.Format
+	Sampling     infer.Sampling `toml:"sampling_params" json:"sampling_params"`
 	// Validation holds the keys of this table that differ in validation runs
 	// (SkyRL-Agent's val_config).
 	Validation map[string]any `toml:"val_config" json:"val_config,omitempty"`
@@ -152,6 +160,18 @@ func (c Config) Check() error {
 	if err := c.Dispatcher.checkAdaptive(); err != nil {
 		return err
 	}
+	if m := c.Generator.PromptMode; !slices.Contains([]string{promptAuto, promptTokens, promptChat}, m) {
+		return fmt.Errorf("generator.prompt_mode is %q: use tokens, chat or auto", m)
+	}
+	if n := c.Generator.LowBudget; n < 0 {
+		return fmt.Errorf("generator.low_budget_tokens is %d: use 0 (no note) or more", n)
+	}
+	if r := c.Generator.Reminder; !slices.Contains(agent.Reminders(), agent.Reminder(r)) {
+		return fmt.Errorf("generator.turn_reminder is %q: use one of %v", r, agent.Reminders())
+	}
+	if f := c.Generator.ToolFormat; !slices.Contains(calls.Formats(), calls.Format(f)) {
+		return fmt.Errorf("generator.tool_format is %q: use one of %v", f, calls.Formats())
+	}
 	for _, k := range []struct {
 		name string
 		n    int
@@ -193,6 +213,32 @@ func (c Config) Check() error {
 	case "", "bash", "execute_bash":
 	default:
 		return fmt.Errorf("tools.bash_name is %q: use execute_bash or bash", c.Tools.BashName)
+	}
+	return nil
+}
+
+// Ways to make prompts.
+const (
+	promptAuto   = "auto"   // tokens where the endpoint can, else chat
+	promptTokens = "tokens" // ids, each prompt the last one and what came after it
+	promptChat   = "chat"   // messages, rendered by the endpoint
+)
+
+// ResolvePromptMode replaces auto by what the endpoint can do, and says what is
+// missing where it cannot do what was asked.
+func (g *Generator) ResolvePromptMode(c infer.Capabilities) error {
+	can := c.Tokenize && c.Complete != ""
+	switch {
+	case g.PromptMode == promptTokens && !can:
+		return fmt.Errorf("generator.prompt_mode is tokens, and endpoint %s can not %s: use prompt_mode = \"chat\", or another endpoint", c.Server,
+			map[bool]string{true: "continue token ids", false: "render messages to token ids (/tokenize)"}[c.Tokenize])
+	case g.PromptMode == promptAuto && can:
+		g.PromptMode = promptTokens
+	case g.PromptMode == promptAuto:
+		g.PromptMode = promptChat
+	}
+	if g.PromptMode == promptChat && !c.Chat {
+		return fmt.Errorf("endpoint %s has no chat completions, and no /tokenize for generator.prompt_mode = \"tokens\"", c.Server)
 	}
 	return nil
 }

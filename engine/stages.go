@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rollbench/engine/agent"
+	"rollbench/engine/calls"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
 	"rollbench/sandbox"
@@ -121,8 +122,8 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 	}
 	l := &agent.Loop{
 		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: systemPrompt(g), Instruction: t.in.Instruction,
-			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit,
-			CanTokenize: e.opt.Capabilities.Tokenize, Outage: time.Duration(e.opt.Config.Endpoint.Outage), ContextLen: e.opt.Capabilities.MaxModelLen},
+			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit, Reminder: agent.Reminder(g.Reminder), LowBudget: g.LowBudget,
+			CanTokenize: e.opt.Capabilities.Tokenize, Tokens: g.PromptMode == promptTokens, Format: calls.Format(g.ToolFormat), Outage: time.Duration(e.opt.Config.Endpoint.Outage), ContextLen: e.opt.Capabilities.MaxModelLen},
 		Model: e.model(), Tools: t.place.tools, Record: e.store, Gate: t.gate,
 		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Now: time.Now,
 	}
@@ -165,6 +166,11 @@ func (e *Engine) model() agent.Model {
 }
 
 type whole struct{ *infer.Client }
+
+func (w whole) Complete(ctx context.Context, r infer.TokenRequest) (infer.Reply, error) {
+	r.Stream = nil
+	return w.Client.Complete(ctx, r)
+}
 
 func (w whole) Chat(ctx context.Context, r infer.Request) (infer.Reply, error) {
 	r.Stream = nil

@@ -197,6 +197,9 @@ type Turn struct {
 	Content   string `json:"content"`
 	Calls     []Call `json:"calls"`
 	Finish    string `json:"finish_reason"` // the engine's: stop, length, tool_calls, …
+	// Inline: the calls were read out of Content, where they stand as text; the
+	// conversation carries them so, and what they returned as user messages.
+	Inline bool `json:"inline,omitempty"`
 
 	Observations []Observation `json:"observations"`
 	Complete     bool          `json:"complete"` // its observations are all there

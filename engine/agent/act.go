@@ -111,9 +111,29 @@ func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation
 
 // observed are a turn's observations as messages.
 func observed(t *sessions.Turn) []sessions.Message {
+	if t.Inline {
+		return inline(t)
+	}
 	var out []sessions.Message
 	for _, o := range t.Observations {
 		out = append(out, sessions.Message{Role: "tool", Content: o.Text, ToolCallID: o.CallID, Name: o.Tool, Source: o.Source})
 	}
 	return out
+}
+
+// inline is what the tools returned, for a model whose calls are text: one user
+// message, since its template may know no results of tools.
+func inline(t *sessions.Turn) []sessions.Message {
+	if len(t.Observations) == 0 {
+		return nil
+	}
+	var parts []string
+	for _, o := range t.Observations {
+		text := o.Text
+		if len(t.Observations) > 1 {
+			text = "Result of " + o.Tool + ":\n" + text
+		}
+		parts = append(parts, text)
+	}
+	return []sessions.Message{{Role: "user", Content: strings.Join(parts, "\n\n"), Source: sessions.FromTool}}
 }

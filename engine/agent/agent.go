@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"time"
 
+	"rollbench/engine/calls"
 	"rollbench/engine/infer"
 	"rollbench/sessions"
 	"rollbench/tools"
@@ -25,6 +26,8 @@ type Model interface {
 	// Tokenize renders the messages by the endpoint's own template.
 	Tokenize(ctx context.Context, m []infer.Message, t []infer.Tool, addGenerationPrompt bool) ([]int32, error)
 	Detokenize(ctx context.Context, ids []int32) (string, error)
+	// Complete continues exact ids.
+	Complete(ctx context.Context, r infer.TokenRequest) (infer.Reply, error)
 }
 
 // Toolset runs the calls of one trajectory.
@@ -63,6 +66,17 @@ type Config struct {
 	// observed (generator.max_prompt_length, as SkyRL-Agent counts it).
 	Budget   int
 	Sampling infer.Sampling
+	// Reminder of the turns that are left: every turn, the last one, or off. The
+	// model is told once that the budget runs out when LowBudget tokens of it or
+	// fewer are left; 0: never.
+	Reminder  Reminder
+	LowBudget int
+	// Tokens: prompts are ids that extend the last prompt and reply; else the
+	// endpoint renders each prompt from messages. It needs CanTokenize.
+	Tokens bool
+	// Format is how the model writes calls into its text, where they are read
+	// here: in token mode always, else where the endpoint returned none.
+	Format calls.Format
 	// Limit is the time of the whole run stage; it stands still while held.
 	Limit time.Duration
 	// CanTokenize: the endpoint's /tokenize gives exact prompt lengths before
@@ -100,8 +114,11 @@ type Loop struct {
 	firstLen  int                // tokens of the first prompt
 	promptLen int                // tokens of the next prompt, by /tokenize
 	used      int                // of Budget
+	before    int                // used before the last reply
 	active    time.Duration      // of Limit
 	history   []step             // for stuck detection
+	closing   []int32            // what the template puts after an assistant's text, in token mode
+	opening   *string            // thinking tag with which prompts end, in token mode
 }
 
 // ending is the error that ends the run stage for a reason.

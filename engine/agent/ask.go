@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"rollbench/engine/infer"
@@ -15,7 +16,7 @@ import (
 
 // ask makes the next model call and commits the reply.
 func (l *Loop) ask(ctx context.Context) error {
-	l.fresh, l.injected = append(l.fresh, l.injected...), nil
+	l.fresh, l.injected = slices.Concat(l.fresh, l.notes(), l.injected), nil
 	for wait, waited := firstOutageWait, time.Duration(0); ; wait = min(2*wait, maxOutageWait) {
 		began := l.Now()
 		err := l.request(ctx)
@@ -70,18 +71,12 @@ func (l *Loop) request(ctx context.Context) error {
 	var reply infer.Reply
 	started := l.Now()
 	err := l.timed(ctx, l.nextReply(), func(ctx context.Context) error {
-		room, err := l.room(ctx, messages)
-		if err != nil {
-			return err
+		var err error
+		if l.Tokens {
+			reply, err = l.complete(ctx, messages)
+		} else {
+			reply, err = l.chat(ctx, messages)
 		}
-		if err := l.commit(ctx, sessions.KindModelCalled, sessions.ModelCalled{Turn: l.turn + 1}); err != nil {
-			return err
-		}
-		l.Watch.Doing(l.turn+1, "model")
-		defer l.Watch.Doing(l.turn+1, "")
-		reply, err = l.Model.Chat(ctx, infer.Request{Messages: messages, Tools: l.specs(), Sampling: l.sampling(l.turn + 1),
-			MaxTokens: room, SessionID: l.SessionID, Stream: l.Watch.Text,
-			Restart: func() { l.Watch.Doing(l.turn+1, "model") }})
 		return err
 	})
 	if err != nil {
@@ -92,35 +87,75 @@ func (l *Loop) request(ctx context.Context) error {
 	}
 	t := l.newTurn(reply)
 	t.Started = started
+	if l.Tokens {
+		err = l.readReply(ctx, t)
+	} else if len(t.Calls) == 0 {
+		l.readContent(t)
+	}
+	if err != nil {
+		return err
+	}
 	return l.keep(ctx, t, messages)
 }
+
+// chat makes a call whose prompt the endpoint renders.
+func (l *Loop) chat(ctx context.Context, messages []infer.Message) (infer.Reply, error) {
+	room, err := l.room(ctx, messages)
+	if err != nil {
+		return infer.Reply{}, err
+	}
+	return l.calling(ctx, func() (infer.Reply, error) {
+		return l.Model.Chat(ctx, infer.Request{Messages: messages, Tools: l.specs(), Sampling: l.sampling(l.turn + 1), MaxTokens: room,
+			SessionID: l.SessionID, Stream: l.Watch.Text, Restart: l.restarted})
+	})
+}
+
+// calling tells that a model call goes on while f makes it.
+func (l *Loop) calling(ctx context.Context, f func() (infer.Reply, error)) (infer.Reply, error) {
+	if err := l.commit(ctx, sessions.KindModelCalled, sessions.ModelCalled{Turn: l.turn + 1}); err != nil {
+		return infer.Reply{}, err
+	}
+	l.Watch.Doing(l.turn+1, "model")
+	defer l.Watch.Doing(l.turn+1, "")
+	return f()
+}
+
+// restarted: what was streamed of a failed attempt is void.
+func (l *Loop) restarted() { l.Watch.Doing(l.turn+1, "model") }
 
 // room is what is left of the budget for the reply, in tokens. Exact where the
 // endpoint can tokenise; else the new messages are counted after the call.
 func (l *Loop) room(ctx context.Context, messages []infer.Message) (int, error) {
-	used, prompt := l.used, 0
-	if l.CanTokenize && (l.turn > 0 || l.ContextLen > 0) {
-		ids, err := l.Model.Tokenize(ctx, messages, l.specs(), true)
-		switch {
-		case errors.Is(err, infer.ErrNoTokenize): // it had the route once: count after the call, as where there is none
-		case err != nil:
-			return 0, err
-		default:
-			l.promptLen = len(ids)
-			if prompt = len(ids); l.turn > 0 {
-				used = prompt - l.firstLen
-			}
+	if !l.CanTokenize || l.turn == 0 && l.ContextLen == 0 {
+		return l.left(0)
+	}
+	ids, err := l.Model.Tokenize(ctx, messages, l.specs(), true)
+	switch {
+	case errors.Is(err, infer.ErrNoTokenize): // it had the route once: count after the call, as where there is none
+		return l.left(0)
+	case err != nil:
+		return 0, err
+	}
+	return l.left(len(ids))
+}
+
+// left is what is left for the reply to a prompt of n tokens, 0 when not known.
+func (l *Loop) left(n int) (int, error) {
+	used := l.used
+	if n > 0 {
+		if l.promptLen = n; l.turn > 0 {
+			used = n - l.firstLen
 		}
 	}
 	if used >= l.Budget {
 		return 0, end(sessions.ContextWindowExceeded, "%d of %d tokens used before turn %d", used, l.Budget, l.turn+1)
 	}
 	room := l.Budget - used
-	if l.ContextLen > 0 && prompt > 0 {
-		room = min(room, l.ContextLen-prompt)
+	if l.ContextLen > 0 && n > 0 {
+		room = min(room, l.ContextLen-n)
 	}
 	if room < 1 {
-		return 0, end(sessions.ContextWindowExceeded, "the prompt of turn %d has %d tokens, the model's context %d", l.turn+1, prompt, l.ContextLen)
+		return 0, end(sessions.ContextWindowExceeded, "the prompt of turn %d has %d tokens, the model's context %d", l.turn+1, n, l.ContextLen)
 	}
 	return room, nil
 }
@@ -192,7 +227,7 @@ func (l *Loop) keep(ctx context.Context, t *sessions.Turn, messages []infer.Mess
 		t.NewSample, t.BreakAt = true, at
 		w.Events = append(w.Events, l.event(sessions.KindBreak, l.broken(ctx, t, at)))
 	}
-	l.used = t.PromptTokens + t.OutputTokens - l.firstLen
+	l.before, l.used = l.used, t.PromptTokens+t.OutputTokens-l.firstLen
 	w.Events = append(w.Events, l.replyEvent(t))
 	if err := l.Record.Commit(ctx, w); err != nil {
 		return err
@@ -279,5 +314,9 @@ func wireCalls(in []sessions.Call) []infer.ToolCall {
 
 // assistant is a reply as a message of the next prompt.
 func assistant(t *sessions.Turn) infer.Message {
-	return infer.Message{Role: "assistant", Content: t.Content, Reasoning: t.Reasoning, ToolCalls: wireCalls(t.Calls)}
+	m := infer.Message{Role: "assistant", Content: t.Content, Reasoning: t.Reasoning}
+	if !t.Inline {
+		m.ToolCalls = wireCalls(t.Calls)
+	}
+	return m
 }

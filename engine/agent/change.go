@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"rollbench/engine/calls"
 	"rollbench/sessions"
 	"rollbench/tools"
 )
@@ -55,6 +56,10 @@ func (l *Loop) edit(ctx context.Context, at sessions.Gate, c Change) error {
 	t.Calls = append([]sessions.Call{}, old.Calls...)
 	t.Calls[c.Index] = sessions.Call{ID: old.Calls[c.Index].ID, Name: c.Name, Arguments: c.Arguments}
 	t.OutputIDs, t.Logprobs, t.Raw, t.OutputTokens = nil, nil, "", 0
+	if t.Inline { // the calls stand beside the text now
+		r := calls.Parse(l.Format, t.Content, l.known(), t.Finish)
+		t.Inline, t.Reasoning, t.Content = false, r.Reasoning, r.Content
+	}
 	if err := l.render(ctx, &t); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -60,6 +61,10 @@ func (s *script) Chat(ctx context.Context, r infer.Request) (infer.Reply, error)
 		reply.OutputTokens = 1
 	}
 	return reply, nil
+}
+
+func (s *script) Complete(context.Context, infer.TokenRequest) (infer.Reply, error) {
+	return infer.Reply{}, errors.New("the script answers messages only")
 }
 
 func (s *script) Tokenize(_ context.Context, m []infer.Message, _ []infer.Tool, _ bool) ([]int32, error) {

@@ -341,3 +341,40 @@ func TestSeeds(t *testing.T) {
 		t.Errorf("2 trajectories of 2 turns drew %v", seeds)
 	}
 }
+
+// The model is told once that its budget runs out, and of its last turn; both
+// depend on the record only, so a resumed loop says the same.
+func TestNotes(t *testing.T) {
+	b := newBench(t)
+	b.MaxTurns, b.Budget, b.LowBudget, b.Reminder = 4, 1000, 300, RemindLast
+	said := func() string {
+		var all []string
+		for _, m := range b.notes() {
+			all = append(all, m.Content)
+		}
+		return strings.Join(all, " ")
+	}
+	for _, c := range []struct {
+		turn, before, used int
+		want               string
+	}{
+		{0, 0, 0, ""},
+		{1, 0, 699, ""}, // 301 are left
+		{2, 699, 700, "About 300 tokens are left for this task. Do only what matters most; call the finish tool when that is done."},
+		{2, 700, 800, ""},
+		{3, 700, 800, "This is the last turn: no call after this one is run."},
+	} {
+		b.turn, b.before, b.used = c.turn, c.before, c.used
+		if got := said(); got != c.want {
+			t.Errorf("after turn %d with %d, then %d used: %q, want %q", c.turn, c.before, c.used, got, c.want)
+		}
+	}
+	b.Reminder, b.LowBudget, b.turn = RemindEvery, 0, 1
+	if got := said(); got != "Turns left: 3." {
+		t.Errorf("%q", got)
+	}
+	b.Reminder, b.turn = RemindOff, 3
+	if got := said(); got != "" {
+		t.Errorf("%q", got)
+	}
+}

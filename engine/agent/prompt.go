@@ -2,6 +2,7 @@ package agent
 
 import (
 	_ "embed"
+	"fmt"
 	"strings"
 
 	"rollbench/sessions"
@@ -11,6 +12,49 @@ import (
 //
 //go:embed system.md
 var SystemPrompt string
+
+// Reminder says when the model is told how many turns are left.
+type Reminder string
+
+// The reminders.
+const (
+	RemindEvery Reminder = "every"
+	RemindLast  Reminder = "last"
+	RemindOff   Reminder = "off"
+)
+
+// Reminders are all reminders.
+func Reminders() []Reminder { return []Reminder{RemindEvery, RemindLast, RemindOff} }
+
+// notes to the model before its next turn. They depend on what is recorded
+// only, so that a resumed trajectory is told the same.
+func (l *Loop) notes() []sessions.Message {
+	var text []string
+	if left := l.Budget - l.used; l.LowBudget > 0 && l.turn > 0 && left <= l.LowBudget && l.Budget-l.before > l.LowBudget {
+		text = append(text, fmt.Sprintf("About %d tokens are left for this task. Do only what matters most%s.", max(left, 0), l.thenFinish()))
+	}
+	switch left := l.MaxTurns - l.turn; {
+	case l.Reminder == RemindOff || l.turn == 0:
+	case left == 1:
+		text = append(text, "This is the last turn: no call after this one is run.")
+	case l.Reminder == RemindEvery:
+		text = append(text, fmt.Sprintf("Turns left: %d.", left))
+	}
+	if text == nil {
+		return nil
+	}
+	return []sessions.Message{{Role: "user", Content: strings.Join(text, "\n"), Source: sessions.FromHarness}}
+}
+
+// thenFinish asks for the finish tool, where there is one.
+func (l *Loop) thenFinish() string {
+	for _, s := range l.Tools.Specs() {
+		if s.Name == "finish" {
+			return "; call the finish tool when that is done"
+		}
+	}
+	return ""
+}
 
 // brokenArguments is the observation for a call whose arguments are no JSON:
 // cut off and malformed are told apart, and neither runs.

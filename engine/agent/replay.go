@@ -21,7 +21,7 @@ func (l *Loop) Restore(turns []sessions.Turn) {
 			l.firstLen = t.PromptTokens
 		}
 		l.sent = append(append(l.sent, wire(t.New)...), assistant(&t))
-		l.used = t.PromptTokens + t.OutputTokens - l.firstLen
+		l.before, l.used = l.used, t.PromptTokens+t.OutputTokens-l.firstLen
 		l.active += t.ModelWall
 		l.turn, l.last, l.fresh = t.Index, &t, nil
 		if !t.Complete {

@@ -2,6 +2,8 @@ package infer
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,19 +14,22 @@ type builder struct {
 	deliver func(string)  // nil when not streamed
 	telling any           // the part of the reply that was delivered last
 	first   time.Duration // from start to the first token, 0 before it
+	sent    []int32       // the prompt, when it was sent as ids; nil for messages
 
 	model     string
 	prompt    tokenIDs // nil while none was reported, like output and logs
 	output    tokenIDs
-	logs      []float64
-	sawLogs   bool // a list of logprobs came, perhaps an empty one
-	badLog    bool // one of its entries had no number
+	named     []int32   // ids by which logprobs name their tokens, −1 where they do not
+	logs      []float64 // NaN where an entry had no number
+	sawLogs   bool      // a list of logprobs came, perhaps an empty one
+	problem   string    // that pieces of a stream do not fit together
 	raw       strings.Builder
 	rawHoles  bool // a token came without text
 	reasoning strings.Builder
 	content   strings.Builder
 	calls     []*callBuilder
 	finish    string
+	stop      string // what ended the reply, see Reply.StopReason
 	usage     *usage
 }
 
@@ -67,7 +72,7 @@ func (b *builder) addChoice(c *choice) {
 		b.addLogprobs(c.Logprobs.Content)
 	}
 	if c.FinishReason != "" {
-		b.finish = c.FinishReason
+		b.finish, b.stop = c.FinishReason, c.stopped()
 	}
 	b.addPiece(c.Message)
 	b.addPiece(c.Delta)
@@ -79,12 +84,11 @@ func (b *builder) addChoice(c *choice) {
 func (b *builder) addLogprobs(entries []tokenLogprob) {
 	b.sawLogs = true
 	for _, t := range entries {
-		if t.Logprob == nil {
-			b.badLog = true
-			continue
+		p := missing
+		if t.Logprob != nil {
+			p = *t.Logprob // −9999 is the server's clamp for −∞ and stays as it is
 		}
-		// −9999 is the server's clamp for −∞ and stays as it is.
-		b.logs = append(b.logs, *t.Logprob)
+		b.logs = append(b.logs, p)
 		switch {
 		case t.Bytes != nil:
 			for _, v := range t.Bytes {
@@ -170,7 +174,7 @@ func (b *builder) reply() (Reply, string) {
 		return Reply{}, problem
 	}
 	r := Reply{
-		PromptIDs: b.prompt, OutputIDs: b.output, Logprobs: b.logs,
+		PromptIDs: b.prompt, OutputIDs: b.output, Logprobs: finite(b.logs), StopReason: b.stop,
 		Reasoning: b.reasoning.String(), Content: b.content.String(),
 		FinishReason: b.finish, Model: b.model, FirstToken: b.first,
 		PromptTokens: len(b.prompt), OutputTokens: max(len(b.output), len(b.logs)),
@@ -198,10 +202,22 @@ func (b *builder) reply() (Reply, string) {
 	return r, ""
 }
 
-// check compares the counts that were reported: ids = logprobs = usage.
+// finite are logprobs without a hole: with one they are absent as a whole, for
+// any number put in its place would be made up.
+func finite(logs []float64) []float64 {
+	if slices.ContainsFunc(logs, func(p float64) bool { return math.IsNaN(p) || math.IsInf(p, 0) }) {
+		return nil
+	}
+	return logs
+}
+
+// check compares what was reported: ids = logprobs = usage.
 func (b *builder) check() string {
-	if b.badLog {
-		return "a sampled token has no logprob while others have"
+	if b.problem == "" && b.sent != nil {
+		b.problem = b.checkIDs()
+	}
+	if b.problem != "" {
+		return b.problem
 	}
 	if b.output != nil && b.sawLogs && len(b.output) != len(b.logs) {
 		return fmt.Sprintf("%d token ids but %d logprobs", len(b.output), len(b.logs))

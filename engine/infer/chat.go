@@ -1,12 +1,9 @@
 package infer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"time"
 )
 
 // Chat asks for one reply, streamed when r.Stream is set. It retries failed
@@ -15,36 +12,16 @@ import (
 // the connection, which makes the server stop sampling.
 func (c *Client) Chat(ctx context.Context, r Request) (Reply, error) {
 	if r.MaxTokens <= 0 {
-		return Reply{}, c.fault(BadRequest, fmt.Sprintf("a reply of at most %d tokens was asked for; at least 1 is needed", r.MaxTokens), nil)
+		return Reply{}, c.noRoom(r.MaxTokens)
 	}
-	ctx, cancel := limited(ctx, c.opt.RequestLimit)
-	defer cancel()
 	body, err := encode(c.chatBody(r))
 	if err != nil {
 		return Reply{}, err
 	}
-	var reply Reply
-	streamed := false
-	err = c.retry(ctx, func(n int) error {
-		if n > 0 && streamed && r.Restart != nil {
-			r.Restart()
-		}
-		streamed = false
-		deliver := r.Stream
-		if deliver != nil {
-			deliver = func(text string) {
-				streamed = true
-				r.Stream(text)
-			}
-		}
-		var failure error
-		reply, failure = c.attempt(ctx, r, body, deliver)
-		return failure
+	k := call{path: "/v1/chat/completions", body: body, session: r.SessionID, read: c.readChat}
+	return c.sample(ctx, r.Stream, r.Restart, func(ctx context.Context, deliver func(string)) (Reply, error) {
+		return c.attempt(ctx, k, deliver)
 	})
-	if err != nil {
-		return Reply{}, err
-	}
-	return reply, nil
 }
 
 func (c *Client) chatBody(r Request) wireRequest {
@@ -69,61 +46,16 @@ func (c *Client) chatBody(r Request) wireRequest {
 	return w
 }
 
-// attempt is one HTTP exchange.
-func (c *Client) attempt(ctx context.Context, r Request, body []byte, deliver func(string)) (Reply, error) {
-	start := time.Now()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	req, err := c.request(ctx, http.MethodPost, "/v1/chat/completions", bytes.NewReader(body))
-	if err != nil {
-		return Reply{}, err
-	}
-	if r.SessionID != "" {
-		req.Header.Set("X-Session-ID", r.SessionID)
-	}
-	build := builder{start: start, deliver: deliver}
-	if deliver == nil {
-		err = c.whole(req, &build)
-	} else {
-		err = c.streamed(req, &build, cancel)
-	}
-	if err != nil {
-		return Reply{}, err
-	}
-	reply, problem := build.reply()
-	if problem != "" {
-		return Reply{}, c.fault(Mismatch, problem+"; the turn is refused", nil)
-	}
-	if reply.FinishReason == "error" {
-		return Reply{}, c.fault(Unavailable, "the server ended the reply with finish reason error", nil)
-	}
-	reply.Wall = time.Since(start)
-	if reply.FirstToken == 0 {
-		reply.FirstToken = reply.Wall
-	}
-	if reply.Model == "" {
-		reply.Model = c.Model()
-	}
-	return reply, nil
-}
-
-// whole reads an answer that is not streamed.
-func (c *Client) whole(req *http.Request, build *builder) error {
-	data, err := c.exchange(req, maxAnswer)
-	if err != nil {
-		return err
-	}
+// readChat takes in a chat answer or a piece of its stream.
+func (c *Client) readChat(data []byte, b *builder) error {
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
-		return c.fault(Unavailable, "the answer is not the JSON of a chat reply ("+oneLine(err.Error(), 120)+"); is --endpoint an OpenAI-compatible server?", err)
+		return err
 	}
 	if err := c.errorIn(&a); err != nil {
 		return err
 	}
-	if len(a.Choices) == 0 || a.Choices[0].FinishReason == "" {
-		return c.fault(Unavailable, "the answer holds no finished choice", nil)
-	}
-	build.add(&a)
+	b.add(&a)
 	return nil
 }
 

@@ -164,7 +164,6 @@ func TestCountsDisagree(t *testing.T) {
 		"2 token ids but usage counts 3":    `{"choices":[{"finish_reason":"stop","token_ids":[1,2]}],"usage":{"completion_tokens":3}}`,
 		"1 logprobs but usage counts 3":     `{"choices":[{"finish_reason":"stop","logprobs":{"content":[` + entry + `]}}],"usage":{"completion_tokens":3}}`,
 		"1 prompt ids but usage counts 9":   `{"prompt_token_ids":[4],"choices":[{"finish_reason":"stop"}],"usage":{"prompt_tokens":9}}`,
-		"a sampled token has no logprob":    `{"choices":[{"finish_reason":"stop","logprobs":{"content":[` + entry + `,{"token":"b","logprob":null}]}}]}`,
 		"0 token ids but usage counts 1":    `{"choices":[{"finish_reason":"stop","token_ids":[]}],"usage":{"completion_tokens":1}}`,
 		"2 token ids but 0 logprobs; the t": `{"choices":[{"finish_reason":"stop","token_ids":[1,2],"logprobs":{"content":[]}}]}`,
 	}
@@ -175,6 +174,17 @@ func TestCountsDisagree(t *testing.T) {
 		if !errors.As(err, &e) || e.Kind != Mismatch || !strings.Contains(e.Message, want) {
 			t.Errorf("%s: got %v", want, err)
 		}
+	}
+}
+
+// One logprob without a number makes all of them absent: none is made up.
+func TestLogprobWithoutNumber(t *testing.T) {
+	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"choices":[{"finish_reason":"stop","token_ids":[1,2],"logprobs":{"content":[{"token":"a","logprob":-1},{"token":"b","logprob":null}]}}]}`)
+	})
+	reply, err := client.Chat(context.Background(), ask)
+	if err != nil || reply.Logprobs != nil || len(reply.OutputIDs) != 2 || reply.Raw != "ab" {
+		t.Errorf("got %+v, %v", reply, err)
 	}
 }
 

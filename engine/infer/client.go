@@ -55,8 +55,17 @@ type Client struct {
 	oldLimit atomic.Bool
 	extras   atomic.Int32 // what the server tolerates, see extras
 
+	complete atomic.Pointer[string] // the protocol of Complete, "" for none
+	textless atomic.Bool            // of generate: it gives ids only
+	stops    atomic.Bool            // it has vLLM's /abort_requests
+	tinker   tinkerSession
+
 	scrapes sync.Mutex // guards last
 	last    counters
+
+	asides sync.Mutex // guards closed, and that nothing is added to side once it is
+	closed bool
+	side   sync.WaitGroup // calls that nobody waits for but Close
 }
 
 // extras a chat request may carry; a server that refuses them gets fewer.
@@ -84,15 +93,16 @@ func New(opt Options) (*Client, error) {
 	if opt.Rand == nil {
 		opt.Rand = rand.Float64
 	}
-	c := &Client{opt: opt, user: root.User, http: opt.HTTP}
+	c := &Client{opt: opt, user: root.User, http: opt.HTTP, tinker: tinkerSession{turn: make(chan struct{}, 1)}}
 	root.User = nil
 	c.root = root
 	if c.http == nil {
 		c.http = &http.Client{Transport: newTransport()}
 	}
-	model, server := opt.Model, ""
+	model, none := opt.Model, ""
 	c.model.Store(&model)
-	c.server.Store(&server)
+	c.server.Store(&none)
+	c.complete.Store(&none)
 	return c, nil
 }
 
@@ -140,10 +150,32 @@ func (c *Client) GoString() string { return c.String() }
 // Model is the model asked for, or the one Probe chose.
 func (c *Client) Model() string { return *c.model.Load() }
 
-// Close drops idle connections. Calls in progress end with their contexts.
+// Close drops idle connections. Calls in progress end with their contexts;
+// those that stop a server's sampling are waited for, asideLimit at most.
 func (c *Client) Close() error {
+	c.asides.Lock()
+	c.closed = true
+	c.asides.Unlock()
+	c.side.Wait()
 	c.http.CloseIdleConnections()
 	return nil
+}
+
+// asideLimit bounds a call that nobody waits for.
+const asideLimit = 2 * time.Second
+
+// aside makes a call whose outcome changes nothing, without delaying anybody.
+func (c *Client) aside(do func(ctx context.Context) error) {
+	c.asides.Lock()
+	defer c.asides.Unlock()
+	if c.closed {
+		return
+	}
+	c.side.Go(func() {
+		ctx, cancel := limited(context.Background(), asideLimit)
+		defer cancel()
+		_ = do(ctx) // best effort: the server may be the very thing that does not answer
+	})
 }
 
 // request makes an HTTP request for a path below the root. The length of body

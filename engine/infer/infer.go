@@ -1,10 +1,11 @@
 // Package infer talks to inference endpoints: OpenAI-compatible chat with
-// tools (vLLM, SGLang and others), token ids and log-probabilities where the
-// endpoint gives them, its health, capabilities and metrics.
+// tools (vLLM, SGLang and others), the continuation of exact token ids (vLLM,
+// SGLang, the Tinker API), log-probabilities where the endpoint gives them, its
+// health, capabilities and metrics.
 //
-// In: a Request (messages, tools, sampling). Out: a Reply with exactly the ids
-// and logprobs the endpoint reported; what it does not report is absent, never
-// made up. infer imports nothing else of rollbench. infer/simulated is the
+// In: a Request (messages, tools, sampling) or a TokenRequest (ids, sampling).
+// Out: a Reply with exactly the ids and logprobs the endpoint reported; what it
+// does not report is absent, never made up. infer imports nothing else of rollbench. infer/simulated is the
 // embedded endpoint.
 package infer
 
@@ -74,6 +75,7 @@ type Reply struct {
 	Content      string
 	Calls        []ToolCall
 	FinishReason string // stop, length, tool_calls, abort, …
+	StopReason   string // the text or the id (decimal) that ended it, "" when the server names none
 	Model        string
 	PromptTokens int // by usage, or the number of ids
 	OutputTokens int
@@ -117,17 +119,22 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Capabilities are what a probe found the endpoint to support.
 type Capabilities struct {
-	Server      string   `json:"server"` // vllm, sglang, llama.cpp, simulated, openai (unknown)
+	Server      string   `json:"server"` // vllm, sglang, llama.cpp, tinker, simulated, openai (unknown)
 	Version     string   `json:"version"`
 	Models      []string `json:"models"`
 	MaxModelLen int      `json:"max_model_len"` // 0 when unknown
 	Chat        bool     `json:"chat"`
-	TokenIDs    bool     `json:"token_ids"`
+	TokenIDs    bool     `json:"token_ids"` // with a chat's reply, or with those to ids where there is no chat; like Logprobs
 	Logprobs    bool     `json:"logprobs"`
+	Complete    string   `json:"complete"` // how ids are continued: completions, generate, sglang, tinker, "" for not at all
 	Tokenize    bool     `json:"tokenize"`
 	Metrics     bool     `json:"metrics"`
 	Simulated   bool     `json:"simulated"`
 }
+
+// Trainable says whether replies come with the ids that were sampled, by one
+// way at least. Without them a transition is text alone.
+func (c Capabilities) Trainable() bool { return c.TokenIDs || c.Complete != "" }
 
 // Gauges are one scrape of the endpoint's metrics. nil means not reported.
 type Gauges struct {

@@ -34,11 +34,17 @@ type modelList struct {
 }
 
 // Probe asks the endpoint what it is and what it supports, with one call of
-// one token. It fails when the endpoint is down or has no such model. It
-// chooses the model when none was named and the server has exactly one.
+// one token for each way to get a reply. It fails when the endpoint is down or
+// has no such model. It chooses the model when none was named and the server
+// has exactly one.
 func (c *Client) Probe(ctx context.Context) (Capabilities, error) {
 	var caps Capabilities
 	owner, err := c.probeModels(ctx, &caps)
+	var e *Error
+	if errors.As(err, &e) && e.Status == http.StatusNotFound && c.tinkerHealth(ctx) == nil {
+		err := c.probeTinker(ctx, &caps)
+		return caps, err
+	}
 	if err != nil {
 		return caps, err
 	}
@@ -56,9 +62,11 @@ func (c *Client) Probe(ctx context.Context) (Capabilities, error) {
 	if ids, err := c.TokenizeText(ctx, "a"); err == nil && len(ids) > 0 {
 		caps.Tokenize = true
 	}
-	if err := c.probeChat(ctx, &caps); err != nil {
+	ids, err := c.probeChat(ctx, &caps)
+	if err != nil {
 		return caps, err
 	}
+	c.probeComplete(ctx, &caps, ids)
 	return caps, nil
 }
 
@@ -80,17 +88,9 @@ func (c *Client) probeModels(ctx context.Context, caps *Capabilities) (owner str
 	for _, m := range list.Data {
 		caps.Models = append(caps.Models, m.ID)
 	}
-	model := c.Model()
-	switch {
-	case len(list.Data) == 0:
-		return "", c.fault(BadRequest, "it serves no model", nil)
-	case model == "" && len(list.Data) > 1:
-		return "", c.fault(BadRequest, "it serves several models; choose one with --model: "+strings.Join(caps.Models, ", "), nil)
-	case model == "":
-		model = list.Data[0].ID
-		c.model.Store(&model)
-	case !slices.Contains(caps.Models, model):
-		return "", c.fault(BadRequest, fmt.Sprintf("it has no model %q; it serves: %s (choose with --model)", model, strings.Join(caps.Models, ", ")), nil)
+	model, err := c.settleModel(caps.Models)
+	if err != nil {
+		return "", err
 	}
 	for _, m := range list.Data {
 		if m.ID != model {
@@ -104,6 +104,23 @@ func (c *Client) probeModels(ctx context.Context, caps *Capabilities) (owner str
 		}
 	}
 	return owner, nil
+}
+
+// settleModel takes the only model, or sees that the one asked for is served.
+func (c *Client) settleModel(served []string) (string, error) {
+	model := c.Model()
+	switch {
+	case len(served) == 0:
+		return "", c.fault(BadRequest, "it serves no model", nil)
+	case model == "" && len(served) > 1:
+		return "", c.fault(BadRequest, "it serves several models; choose one with --model: "+strings.Join(served, ", "), nil)
+	case model == "":
+		model = served[0]
+		c.model.Store(&model)
+	case !slices.Contains(served, model):
+		return "", c.fault(BadRequest, fmt.Sprintf("it has no model %q; it serves: %s (choose with --model)", model, strings.Join(served, ", ")), nil)
+	}
+	return model, nil
 }
 
 // probeServer tells which program answers. A route that is missing only means
@@ -122,7 +139,9 @@ func (c *Client) probeServer(ctx context.Context, caps *Capabilities, owner stri
 	switch {
 	case owner == simulatedOwner:
 		caps.Server, caps.Simulated = "simulated", true
-		ask("/version")
+		if !ask("/version") && ask("/get_server_info") {
+			caps.Server = "sglang" // what it was told to look like
+		}
 	case owner == "llamacpp":
 		caps.Server = "llama.cpp"
 	case owner != "sglang" && ask("/version") && info.Version != "":
@@ -150,8 +169,8 @@ func (c *Client) probeMetrics(ctx context.Context) bool {
 }
 
 // probeChat samples one token to see what comes back with it, asking for less
-// when the server refuses the extra fields.
-func (c *Client) probeChat(ctx context.Context, caps *Capabilities) error {
+// when the server refuses the extra fields. ids are the prompt's, where given.
+func (c *Client) probeChat(ctx context.Context, caps *Capabilities) (ids []int32, err error) {
 	ctx, cancel := limited(ctx, probeChatLimit)
 	defer cancel()
 	r := Request{Messages: []Message{{Role: "user", Content: "Hi"}}, MaxTokens: 1, SessionID: "probe"}
@@ -176,9 +195,9 @@ func (c *Client) probeChat(ctx context.Context, caps *Capabilities) error {
 		if err != nil {
 			c.extras.Store(extrasAll)
 			if first != nil {
-				return first // what was wrong with the whole request says more
+				return nil, first // what was wrong with the whole request says more
 			}
-			return err
+			return nil, err
 		}
 		if !c.oldLimit.Load() && reply.OutputTokens > r.MaxTokens {
 			c.oldLimit.Store(true) // it takes the newer name and does not heed it
@@ -186,14 +205,17 @@ func (c *Client) probeChat(ctx context.Context, caps *Capabilities) error {
 		caps.Chat = true
 		caps.TokenIDs = len(reply.PromptIDs) > 0 && len(reply.OutputIDs) > 0
 		caps.Logprobs = len(reply.Logprobs) > 0
-		return nil
+		return reply.PromptIDs, nil
 	}
-	return first
+	return nil, first
 }
 
 // Health says whether the endpoint answers. Servers without /health are asked
 // for their models.
 func (c *Client) Health(ctx context.Context) error {
+	if *c.server.Load() == "tinker" {
+		return c.tinkerHealth(ctx)
+	}
 	_, err := c.get(ctx, "/health")
 	var e *Error
 	if errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -81,7 +80,7 @@ func (e *events) line() ([]byte, error) {
 // streamed reads a reply piece by piece. The stream is whole only when a
 // finish reason and [DONE] have both come. The idle limit counts from the first
 // token on: before it a request may wait in the server's queue.
-func (c *Client) streamed(req *http.Request, build *builder, cancel context.CancelCauseFunc) error {
+func (c *Client) streamed(req *http.Request, build *builder, read func([]byte, *builder) error, cancel context.CancelCauseFunc) error {
 	req.Header.Set("Accept", "text/event-stream")
 	res, err := c.http.Do(req)
 	if err != nil {
@@ -112,14 +111,9 @@ func (c *Client) streamed(req *http.Request, build *builder, cancel context.Canc
 			}
 			return nil
 		}
-		var a answer
-		if err := json.Unmarshal(data, &a); err != nil {
-			return c.fault(Unavailable, "a piece of the stream is not JSON: "+oneLine(err.Error(), 120), err)
-		}
-		if err := c.errorIn(&a); err != nil {
+		if err := c.unreadable("a piece of the stream is not JSON: %s", read(data, build)); err != nil {
 			return err
 		}
-		build.add(&a)
 		if idle == nil && build.first > 0 {
 			idle = time.AfterFunc(c.opt.IdleLimit, func() { cancel(LimitReached{Idle: true, After: c.opt.IdleLimit}) })
 		}

@@ -78,6 +78,20 @@ type choice struct {
 	FinishReason   string    `json:"finish_reason"`
 	TokenIDs       tokenIDs  `json:"token_ids"`
 	PromptTokenIDs tokenIDs  `json:"prompt_token_ids"`
+
+	StopReason  json.RawMessage `json:"stop_reason"`  // vLLM
+	MatchedStop json.RawMessage `json:"matched_stop"` // SGLang
+}
+
+// stopped is the text or the id that ended the reply, "" when none is named.
+func (c *choice) stopped() string {
+	for _, raw := range []json.RawMessage{c.StopReason, c.MatchedStop} {
+		s := scanner{data: raw}
+		if text := s.scalar(); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // piece is a message or the next part of one.
@@ -115,11 +129,13 @@ type tokenLogprob struct {
 }
 
 type usage struct {
-	PromptTokens     *int `json:"prompt_tokens"`
-	CompletionTokens *int `json:"completion_tokens"`
-	Details          *struct {
-		CachedTokens *int `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
+	PromptTokens     *int          `json:"prompt_tokens"`
+	CompletionTokens *int          `json:"completion_tokens"`
+	Details          *usageDetails `json:"prompt_tokens_details"`
+}
+
+type usageDetails struct {
+	CachedTokens *int `json:"cached_tokens"`
 }
 
 // tokenIDs is a list of ids that decodes in one pass: prompts hold tens of
@@ -128,35 +144,9 @@ type tokenIDs []int32
 
 // UnmarshalJSON accepts null or a list of integers from 0 to 2³¹−1.
 func (t *tokenIDs) UnmarshalJSON(data []byte) error {
-	data = bytes.TrimSpace(data)
-	if bytes.Equal(data, []byte("null")) {
-		*t = nil
-		return nil
-	}
-	if len(data) < 2 || data[0] != '[' {
-		return fmt.Errorf("token ids are not a list: %.40q", data)
-	}
-	out := make([]int32, 0, bytes.Count(data, []byte{','})+1)
-	value, digits := int64(0), 0
-	for _, b := range data[1:] {
-		switch {
-		case b >= '0' && b <= '9':
-			value = value*10 + int64(b-'0')
-			if digits++; value > 1<<31-1 {
-				return fmt.Errorf("token id %d does not fit 31 bits", value)
-			}
-		case b == ',' || b == ']':
-			if digits > 0 {
-				out = append(out, int32(value))
-			}
-			value, digits = 0, 0
-		case b == ' ' || b == '\n' || b == '\t' || b == '\r':
-		default:
-			return fmt.Errorf("token ids hold %q where only whole numbers may stand", b)
-		}
-	}
-	*t = out
-	return nil
+	s := scanner{data: data}
+	*t = s.ids()
+	return s.end()
 }
 
 // toWire renders messages for a server; newer vLLM reads thinking under

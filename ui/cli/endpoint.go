@@ -36,6 +36,7 @@ func (a *app) openEndpoint(ctx context.Context, c *config, close *closers) (*end
 		close.add(ep.sim)
 		opt.BaseURL = ep.sim.URL()
 		c.Generator.MaxPromptLength *= c.Simulated.Scale
+		c.Generator.LowBudget *= c.Simulated.Scale
 	}
 	if name := c.Endpoint.KeyEnv; name != "" {
 		key, ok := os.LookupEnv(name)

@@ -109,6 +109,9 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 		return nil, bad(fmt.Errorf("run %s was sampled from %s%s, and %s serves %s%s: one run has one policy", run.ID, run.Model, simulatedMark(run.Simulate),
 			w.ep.client.URL(), w.ep.client.Model(), simulatedMark(w.ep.caps.Simulated)))
 	}
+	if err := w.config.Generator.ResolvePromptMode(w.ep.caps); err != nil {
+		return nil, bad(err)
+	}
 	return w, a.finishOpening(ctx, w, instances, func(home string) (*sessions.Store, error) { return sessions.Open(ctx, home, run.ID) })
 }
 

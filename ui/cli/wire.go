@@ -146,6 +146,9 @@ func (a *app) begin(ctx context.Context) (_ *work, err error) {
 	if w.ep, err = a.openEndpoint(ctx, w.config, &w.close); err != nil {
 		return nil, err
 	}
+	if err := w.config.Generator.ResolvePromptMode(w.ep.caps); err != nil {
+		return nil, bad(err)
+	}
 	create := func(dir string) (*sessions.Store, error) {
 		run := sessions.Run{Created: time.Now(), Title: title, N: w.config.Generator.NumTrajectories,
 			Members: engine.Members(instances, w.config.Generator.NumTrajectories), Source: source, Policy: w.config.Dispatcher.Type,

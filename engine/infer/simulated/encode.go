@@ -56,7 +56,7 @@ func (s *Server) envelope(out []byte, j job, o sampled, object string) []byte {
 
 func (j job) object(chunk bool) string {
 	switch {
-	case !j.chat:
+	case j.form == textForm:
 		return "text_completion"
 	case chunk:
 		return "chat.completion.chunk"
@@ -72,7 +72,7 @@ func (j job) tokens(out []byte, o sampled, from, to int) []byte {
 	switch {
 	case !j.logprobs || j.fault.NoLogprobs:
 		out = append(out, "null"...)
-	case j.chat:
+	case j.form == chatForm:
 		out = j.chatLogprobs(out, o, from, to)
 	default:
 		out = j.textLogprobs(out, o, from, to)
@@ -84,8 +84,8 @@ func (j job) tokens(out []byte, o sampled, from, to int) []byte {
 		out = append(out, "null"...)
 	}
 	out = append(out, `,"stop_reason":`...)
-	if to == len(o.ids) && o.stop != "" {
-		out = append(out, quoted(o.stop)...)
+	if to == len(o.ids) {
+		out = o.stopReason(out)
 	} else {
 		out = append(out, "null"...)
 	}
@@ -93,6 +93,17 @@ func (j job) tokens(out []byte, o sampled, from, to int) []byte {
 		out = appendIDs(append(out, `,"token_ids":`...), o.ids[from:to])
 	}
 	return out
+}
+
+// stopReason is the stop text or the stop id that struck, else null.
+func (o sampled) stopReason(out []byte) []byte {
+	switch {
+	case o.stopID:
+		return strconv.AppendInt(out, int64(o.ids[len(o.ids)-1]), 10)
+	case o.stop != "":
+		return append(out, quoted(o.stop)...)
+	}
+	return append(out, "null"...)
 }
 
 // chatLogprobs has one object a token.
@@ -146,8 +157,16 @@ func (j job) usage(out []byte, o sampled) []byte {
 
 // whole answer, not streamed.
 func (s *Server) whole(j job, o sampled) []byte {
+	switch j.form {
+	case generateForm:
+		return s.generated(j, o, 0, len(o.ids), true)
+	case sglangForm:
+		return j.sglang(o, len(o.ids))
+	case tinkerForm:
+		return j.sequence(o)
+	}
 	out := s.envelope(make([]byte, 0, 4*len(j.prompt)+100*len(o.ids)+1024), j, o, j.object(false))
-	if j.chat {
+	if j.form == chatForm {
 		out = append(out, `{"index":0,"message":{"role":"assistant","content":`...)
 		if o.reply.content == "" && len(o.reply.calls) > 0 {
 			out = append(out, "null"...)
@@ -169,24 +188,24 @@ func (s *Server) whole(j job, o sampled) []byte {
 		}
 		out = append(out, '}')
 	} else {
-		out = append(append(out, `{"index":0,"text":`...), quoted(j.text(o, 0, len(o.ids)))...)
+		out = append(append(out, `{"index":0,"text":`...), quoted(j.spelled(o, 0, len(o.ids)))...)
 	}
 	out = j.tokens(out, o, 0, len(o.ids))
-	if j.idsWanted() && !j.chat {
+	if j.idsWanted() && j.form == textForm {
 		out = appendIDs(append(out, `,"prompt_token_ids":`...), j.prompt)
 	}
 	out = append(out, `}],`...)
-	if j.idsWanted() && j.chat {
+	if j.idsWanted() && j.form == chatForm {
 		out = append(appendIDs(append(out, `"prompt_token_ids":`...), j.prompt), ',')
 	}
 	return append(j.usage(out, o), '}')
 }
 
-// text of a text request: the end of the turn is a special token and hidden
-// unless asked for, and so is the stop text.
-func (j job) text(o sampled, from, to int) string {
+// spelled is the text of a reply to ids: the end of the turn is a special token
+// and hidden unless asked for, and so is the stop text.
+func (j job) spelled(o sampled, from, to int) string {
 	shown := len(o.shown)
-	if j.SkipSpecial != nil && !*j.SkipSpecial && o.stop == "" {
+	if j.IncludeStop && (o.stop != "" || j.SkipSpecial != nil && !*j.SkipSpecial) {
 		shown = len(o.ids)
 	}
 	return decode(o.ids[min(from, shown):min(to, shown)])
@@ -194,8 +213,11 @@ func (j job) text(o sampled, from, to int) string {
 
 // firstChunk of a stream: the role, and the prompt's ids.
 func (s *Server) firstChunk(j job, o sampled) []byte {
+	if j.form == generateForm || j.form == sglangForm {
+		return nil
+	}
 	out := s.envelope([]byte("data: "), j, o, j.object(true))
-	if j.chat {
+	if j.form == chatForm {
 		out = append(out, `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]`...)
 		if j.idsWanted() {
 			out = appendIDs(append(out, `,"prompt_token_ids":`...), j.prompt)
@@ -211,11 +233,17 @@ func (s *Server) firstChunk(j job, o sampled) []byte {
 
 // chunk of the tokens [from, to).
 func (s *Server) chunk(j job, o sampled, from, to int) []byte {
+	switch j.form {
+	case generateForm:
+		return event(s.generated(j, o, from, to, false))
+	case sglangForm:
+		return event(j.sglang(o, to)) // each repeats what came before
+	}
 	out := s.envelope([]byte("data: "), j, o, j.object(true))
-	if j.chat {
+	if j.form == chatForm {
 		out = append(append(out, `{"index":0,"delta":`...), o.delta(from, to)...)
 	} else {
-		out = append(append(out, `{"index":0,"text":`...), quoted(j.text(o, from, to))...)
+		out = append(append(out, `{"index":0,"text":`...), quoted(j.spelled(o, from, to))...)
 	}
 	return append(j.tokens(out, o, from, to), "}]}\n\n"...)
 }
@@ -266,6 +294,9 @@ func (o sampled) delta(from, to int) []byte {
 
 // usageChunk has no choices, as clients expect of the one with the usage.
 func (s *Server) usageChunk(j job, o sampled) []byte {
+	if j.form == generateForm {
+		return event(append(j.usage([]byte(`{"request_id":"`+o.id+`","choices":[],`), o), '}'))
+	}
 	out := s.envelope([]byte("data: "), j, o, j.object(true))
 	return append(j.usage(append(out, "],"...), o), "}\n\n"...)
 }

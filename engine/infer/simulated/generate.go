@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,11 +16,24 @@ import (
 // job is one request for a reply.
 type job struct {
 	*settings
-	chat     bool
+	form     form
 	prompt   []int32
 	logprobs bool
+	text     bool   // of a generate request: with the text
+	id       string // that the client gave the request, to abort it by
 	fault    Fault
 }
+
+// form of an answer.
+type form int
+
+const (
+	chatForm     form = iota
+	textForm          // /v1/completions
+	generateForm      // /inference/v1/generate
+	sglangForm        // /generate
+	tinkerForm        // of a future's result
+)
 
 // sampled is what the policy gave.
 type sampled struct {
@@ -27,27 +41,33 @@ type sampled struct {
 	logprobs []float64
 	shown    []int32 // without the end of the turn or the stop text
 	finish   string
-	stop     string // the stop text that struck
-	reply    reply  // of a chat
+	stop     string // the stop text that struck, or that of the stop id
+	stopID   bool
+	reply    reply // of a chat
 	id       string
 	created  int64
 	cached   int
 }
 
+// defaultTokens of a reply, by form; 0 is all there is room for.
+var defaultTokens = map[form]int{textForm: 16, sglangForm: 128}
+
+// serve samples, and answers within the time that it takes.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, j job) error {
-	byDefault := 16 // of text requests, as vLLM has it
-	if j.chat {
-		byDefault = 0
-	}
-	room, err := s.room(j.settings, len(j.prompt), byDefault)
-	if err != nil {
-		return err
-	}
 	session := r.Header.Get("X-Session-ID")
 	if session == "" {
 		session = j.SessionID
 	}
-	ctx := r.Context()
+	ctx, done := s.running.begin(r.Context(), j.id)
+	defer done()
+	return s.reply(ctx, w, session, j)
+}
+
+func (s *Server) reply(ctx context.Context, w http.ResponseWriter, session string, j job) error {
+	room, err := s.room(j.settings, len(j.prompt), defaultTokens[j.form])
+	if err != nil {
+		return err
+	}
 	out, when, leave, err := s.enter(ctx, j, session, room)
 	if err != nil {
 		return err
@@ -111,7 +131,7 @@ func (s *Server) sample(j job, session string, room int) sampled {
 	talk := readConversation(j.prompt)
 	high, low := s.streamSeed(&talk, task, session, j.Seed)
 	prefix := "cmpl"
-	if j.chat {
+	if j.form == chatForm {
 		prefix = "chatcmpl"
 	}
 	out := sampled{id: fmt.Sprintf("%s-%016x", prefix, high), created: time.Now().Unix(), finish: "stop"}
@@ -123,6 +143,7 @@ func (s *Server) sample(j job, session string, room int) sampled {
 	candidates := s.opt.Behaviour.candidates(readState(talk, &task))
 	out.ids, out.logprobs = sample(candidates, j.sampling(), rng, room)
 	out.cutAtStop(j.Stop)
+	out.cutAtID(j.StopTokenIDs)
 	last := out.ids[len(out.ids)-1]
 	switch {
 	case out.stop != "":
@@ -131,7 +152,7 @@ func (s *Server) sample(j job, session string, room int) sampled {
 	default:
 		out.shown, out.finish = out.ids, "length"
 	}
-	if j.chat {
+	if j.form == chatForm {
 		out.reply = parseReply(out.shown)
 		if len(out.reply.calls) > 0 && last == idEnd {
 			out.finish = "tool_calls"
@@ -203,11 +224,23 @@ func (o *sampled) cutAtStop(stops []string) {
 	}
 }
 
+// cutAtID ends the reply with the first of some ids.
+func (o *sampled) cutAtID(stops []int32) {
+	i := slices.IndexFunc(o.ids, func(id int32) bool { return id != idEnd && slices.Contains(stops, id) })
+	if i >= 0 {
+		o.ids, o.logprobs, o.shown = o.ids[:i+1], o.logprobs[:i+1], o.ids[:i]
+		o.stop, o.stopID = tokenText(o.ids[i]), true
+	}
+}
+
 // stream sends pieces as they become due.
 func (s *Server) stream(ctx context.Context, w http.ResponseWriter, j job, out sampled, when timing) error {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	control := http.NewResponseController(w)
 	send := func(chunk []byte) error {
+		if len(chunk) == 0 {
+			return nil // this form has none
+		}
 		if _, err := w.Write(chunk); err != nil {
 			return fmt.Errorf("client has gone: %w", err)
 		}

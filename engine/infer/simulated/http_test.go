@@ -75,19 +75,26 @@ func question(session string) infer.Request {
 }
 
 func TestProbe(t *testing.T) {
-	s := start(t, simulated.Options{})
-	c := client(t, infer.Options{BaseURL: s.URL() + "/v1/"})
-	caps, err := c.Probe(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := infer.Capabilities{Server: "simulated", Version: "simulated", Models: []string{"simulated-policy"}, MaxModelLen: 262144,
-		Chat: true, TokenIDs: true, Logprobs: true, Tokenize: true, Metrics: true, Simulated: true}
-	if !reflect.DeepEqual(caps, want) || c.Model() != "simulated-policy" {
-		t.Errorf("model %q, capabilities %+v", c.Model(), caps)
-	}
-	if err := c.Health(context.Background()); err != nil {
-		t.Error(err)
+	models := []string{"simulated-policy"}
+	for like, want := range map[string]infer.Capabilities{
+		"": {Server: "simulated", Version: "simulated", Models: models, MaxModelLen: 262144,
+			Chat: true, TokenIDs: true, Logprobs: true, Complete: "completions", Tokenize: true, Metrics: true, Simulated: true},
+		simulated.LikeSGLang: {Server: "sglang", Version: "simulated", Models: models, MaxModelLen: 262144,
+			Chat: true, TokenIDs: true, Logprobs: true, Complete: "sglang", Tokenize: true, Simulated: true},
+		simulated.LikeTinker: {Server: "tinker", Models: models, TokenIDs: true, Logprobs: true, Complete: "tinker", Simulated: true},
+	} {
+		s := start(t, simulated.Options{Like: like})
+		c := client(t, infer.Options{BaseURL: s.URL() + "/v1/"})
+		caps, err := c.Probe(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(caps, want) || c.Model() != "simulated-policy" {
+			t.Errorf("model %q, capabilities %+v, want %+v", c.Model(), caps, want)
+		}
+		if err := c.Health(context.Background()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

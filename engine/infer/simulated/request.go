@@ -24,6 +24,8 @@ type settings struct {
 	ReturnTokenIDs bool     `json:"return_token_ids"`
 	AsTokenIDs     bool     `json:"return_tokens_as_token_ids"`
 	SkipSpecial    *bool    `json:"skip_special_tokens"`
+	IncludeStop    bool     `json:"include_stop_str_in_output"`
+	StopTokenIDs   []int32  `json:"stop_token_ids"`
 	SessionID      string   `json:"session_id"`
 
 	// Accepted only at the values that change nothing.
@@ -32,7 +34,6 @@ type settings struct {
 	FrequencyPenalty  *float64       `json:"frequency_penalty"`
 	PresencePenalty   *float64       `json:"presence_penalty"`
 	LogitBias         map[string]any `json:"logit_bias"`
-	StopTokenIDs      []int32        `json:"stop_token_ids"`
 	MinTokens         int            `json:"min_tokens"`
 	ResponseFormat    *struct {
 		Type string `json:"type"`
@@ -68,8 +69,8 @@ func (s *settings) check() error {
 		return badRequest("n is %d: the simulated endpoint gives one reply a request", *s.N)
 	case differs(s.RepetitionPenalty, 1), differs(s.FrequencyPenalty, 0), differs(s.PresencePenalty, 0), len(s.LogitBias) > 0:
 		return badRequest("the simulated endpoint supports no penalties and no logit bias")
-	case len(s.StopTokenIDs) > 0, s.MinTokens > 0, s.IgnoreEOS:
-		return badRequest("the simulated endpoint supports no stop_token_ids, min_tokens and ignore_eos")
+	case s.MinTokens > 0, s.IgnoreEOS:
+		return badRequest("the simulated endpoint supports no min_tokens and ignore_eos")
 	case s.ResponseFormat != nil && s.ResponseFormat.Type != "text":
 		return badRequest("response_format %s: the simulated endpoint knows text only", s.ResponseFormat.Type)
 	case s.Temperature != nil && *s.Temperature < 0:
@@ -154,7 +155,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, fault Fault) error
 	if err != nil {
 		return badRequest("%v", err)
 	}
-	return s.serve(w, r, job{settings: &body.settings, chat: true, prompt: prompt, logprobs: body.Logprobs, fault: fault})
+	return s.serve(w, r, job{settings: &body.settings, form: chatForm, prompt: prompt, logprobs: body.Logprobs, fault: fault})
 }
 
 func (b *chatBody) check() error {
@@ -204,22 +205,28 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request, fault Fault
 	if err := decodeBody(r, &body); err != nil {
 		return err
 	}
-	if err := s.checkModel(body.Model); err != nil {
-		return err
-	}
-	if err := checkIDs(body.Prompt); err != nil {
-		return err
-	}
 	switch {
-	case len(body.Prompt) == 0:
-		return badRequest("prompt is empty")
 	case body.Echo:
 		return badRequest("echo: the simulated endpoint has no logprobs of prompts")
 	case body.Logprobs != nil && *body.Logprobs > 0:
 		return badRequest("logprobs is %d: the simulated endpoint gives the sampled token's logprob only (0)", *body.Logprobs)
 	}
-	if err := body.check(); err != nil {
+	if err := s.checkTokens(&body.settings, body.Prompt); err != nil {
 		return err
 	}
-	return s.serve(w, r, job{settings: &body.settings, prompt: body.Prompt, logprobs: body.Logprobs != nil, fault: fault})
+	return s.serve(w, r, job{settings: &body.settings, form: textForm, prompt: body.Prompt, logprobs: body.Logprobs != nil, fault: fault})
+}
+
+// checkTokens of a request that continues ids.
+func (s *Server) checkTokens(set *settings, prompt []int32) error {
+	if err := s.checkModel(set.Model); err != nil {
+		return err
+	}
+	if err := checkIDs(prompt); err != nil {
+		return err
+	}
+	if len(prompt) == 0 {
+		return badRequest("prompt is empty")
+	}
+	return set.check()
 }

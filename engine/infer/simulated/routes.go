@@ -17,12 +17,25 @@ const version = "simulated"
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", s.counted(s.chat))
-	mux.HandleFunc("POST /v1/completions", s.counted(s.completions))
-	mux.HandleFunc("POST /tokenize", s.counted(s.tokenize))
-	mux.HandleFunc("POST /detokenize", s.counted(s.detokenize))
+	post := func(path string, handle func(http.ResponseWriter, *http.Request, Fault) error) {
+		mux.HandleFunc("POST "+path, s.counted(handle))
+	}
+	if s.opt.Like == LikeTinker {
+		s.tinkerRoutes(mux, post)
+		return s.guarded(mux)
+	}
+	post("/v1/chat/completions", s.chat)
+	post("/v1/completions", s.completions)
+	post("/tokenize", s.tokenize)
+	post("/detokenize", s.detokenize)
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
+	if s.opt.Like == LikeSGLang {
+		s.sglangRoutes(mux, post)
+		return s.guarded(mux)
+	}
+	post("/inference/v1/generate", s.generate)
+	post("/abort_requests", s.abortRequests)
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]string{"version": version})
 	})
@@ -42,8 +55,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 			if p := recover(); p == http.ErrAbortHandler {
 				panic(p) // the server ends the connection quietly
 			} else if p != nil {
-				answer(w, http.StatusInternalServerError, map[string]any{"error": map[string]any{
-					"message": fmt.Sprintf("simulated endpoint broke: %v", p), "type": "InternalServerError", "param": nil, "code": 500}})
+				s.refuse(w, r, fmt.Errorf("simulated endpoint broke: %v", p))
 			}
 		}()
 		next.ServeHTTP(w, r)
@@ -76,21 +88,30 @@ func (s *Server) counted(handle func(http.ResponseWriter, *http.Request, Fault) 
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		err := handle(w, r, fault)
-		var e *refusal
-		switch {
-		case err == nil || r.Context().Err() != nil: // the client has gone: nobody to tell
-		case errors.As(err, &e):
-			var param any
-			if e.param != "" {
-				param = e.param
-			}
-			answer(w, e.status, map[string]any{"error": map[string]any{
-				"message": e.message, "type": e.kind, "param": param, "code": e.status}})
-		default:
-			answer(w, http.StatusInternalServerError, map[string]any{"error": map[string]any{
-				"message": err.Error(), "type": "InternalServerError", "param": nil, "code": 500}})
+		if err != nil && r.Context().Err() == nil { // else the client has gone: nobody to tell
+			s.refuse(w, r, err)
 		}
 	}
+}
+
+// refuse in the shape of the server that this one looks like.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	e := &refusal{status: http.StatusInternalServerError, kind: "InternalServerError", message: err.Error()}
+	errors.As(err, &e)
+	var param any
+	if e.param != "" {
+		param = e.param
+	}
+	body := map[string]any{"message": e.message, "type": e.kind, "param": param, "code": e.status}
+	switch {
+	case s.opt.Like == LikeTinker:
+		body = map[string]any{"detail": e.message}
+	case s.opt.Like == LikeSGLang && strings.HasPrefix(r.URL.Path, "/v1/"):
+		body["object"] = "error"
+	default:
+		body = map[string]any{"error": body}
+	}
+	answer(w, e.status, body)
 }
 
 // decodeBody reads to the body's end: only then does the server notice a
@@ -200,7 +221,11 @@ func (s *Server) detokenize(w http.ResponseWriter, r *http.Request, _ Fault) err
 	if err := checkIDs(body.Tokens); err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, map[string]string{"prompt": strings.ToValidUTF8(decode(body.Tokens), "\uFFFD")})
+	name := "prompt"
+	if s.opt.Like == LikeSGLang {
+		name = "text"
+	}
+	answer(w, http.StatusOK, map[string]string{name: strings.ToValidUTF8(decode(body.Tokens), "\uFFFD")})
 	return nil
 }
 

@@ -184,7 +184,7 @@ func BenchmarkSample30k(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		out := s.sample(job{settings: &settings{}, chat: true, prompt: prompt}, "s", 4000)
+		out := s.sample(job{settings: &settings{}, form: chatForm, prompt: prompt}, "s", 4000)
 		_ = fmt.Sprint(len(out.ids))
 	}
 }

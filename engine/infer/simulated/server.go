@@ -2,8 +2,9 @@
 // the OpenAI-compatible protocol of vLLM, whose model is an explicit stochastic
 // policy over an agent's next actions.
 //
-// In: chat requests with tools, prompts of token ids, and by Register what the
-// policy may know of a session's task. Out: replies with the true ids and
+// In: chat requests with tools, prompts of token ids by the protocol of vLLM,
+// SGLang or the Tinker API, and by Register what the policy may know of a
+// session's task. Out: replies with the true ids and
 // logprobs of what was sampled, paced like a real engine, and its metrics. The
 // server keeps no state of a conversation: the same seed, session and
 // conversation give the same reply, whatever else is going on.
@@ -33,6 +34,7 @@ type Options struct {
 	Address         string        // to listen on [127.0.0.1:0]
 	Listener        net.Listener  // used instead of Address when set
 	Model           string        // [simulated-policy]
+	Like            string        // whose routes it has: LikeSGLang, LikeTinker [vLLM's]
 	Seed            int64         // of every random stream
 	Latency         time.Duration // to the first token [30 ms]; negative for none
 	TokensPerSecond float64       // of each request [4000]; negative: all at once
@@ -51,6 +53,13 @@ type Options struct {
 	// each path. nil: none.
 	Faults func(n int, path string) Fault
 }
+
+// Servers that it can look like. /v1/models and the list of Tinker's models
+// name Owner all the same.
+const (
+	LikeSGLang = "sglang"
+	LikeTinker = "tinker"
+)
 
 func (o Options) withDefaults() Options {
 	set := func(zero bool, assign func()) {
@@ -84,6 +93,10 @@ type Server struct {
 	tasks  sync.RWMutex // guards known
 	known  map[string]Task
 	faults faults
+
+	ctx     context.Context // ends with Close
+	running requests
+	futures futures
 }
 
 // Start listens and serves until Close.
@@ -106,13 +119,12 @@ func Start(opt Options) (*Server, error) {
 		s.gpu = newModelled(opt)
 		s.opt.MaxModelLen = min(opt.MaxModelLen, opt.KVTokens/blockSize*blockSize)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second,
 		// Broken connections are the clients' business; they see them themselves.
 		ErrorLog:    log.New(io.Discard, "", 0),
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return s.ctx },
 	}
 	s.serving.Go(func() {
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -139,6 +151,9 @@ func (o Options) check(model bool) error {
 		if !(p.value >= 0 && p.value <= 1) {
 			return fmt.Errorf("simulated endpoint: behaviour %s is %v; it is a probability from 0 to 1", p.name, p.value)
 		}
+	}
+	if o.Like != "" && o.Like != LikeSGLang && o.Like != LikeTinker {
+		return fmt.Errorf("simulated endpoint: it can look like %s or %s, not like %q", LikeSGLang, LikeTinker, o.Like)
 	}
 	if o.StepTime < 0 || o.StepTimePerSequence < 0 || !(o.PrefillTokensPerSecond >= 0) || math.IsInf(o.PrefillTokensPerSecond, 0) {
 		return fmt.Errorf("simulated endpoint: step time %v, %v per sequence and %v prefill tokens per second must not be negative", o.StepTime, o.StepTimePerSequence, o.PrefillTokensPerSecond)

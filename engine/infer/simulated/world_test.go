@@ -95,7 +95,7 @@ func converse(t *testing.T, s *Server, session string, w *world, turns int) (n i
 		if len(before) > len(prompt) || !slices.Equal(prompt[:len(before)], before) {
 			t.Fatalf("turn %d: the prompt does not extend the last one\nlast %q\nnow  %q", n, decode(before), decode(prompt))
 		}
-		out := s.sample(job{settings: &settings{Temperature: &one}, chat: true, prompt: prompt}, session, 4000)
+		out := s.sample(job{settings: &settings{Temperature: &one}, form: chatForm, prompt: prompt}, session, 4000)
 		before = append(append([]int32{}, prompt...), out.ids...)
 		messages = append(messages, out.reply.message())
 		if len(out.reply.calls) == 0 {

@@ -1,0 +1,304 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollbench/engine/calls"
+	"rollbench/engine/infer"
+	"rollbench/sessions"
+)
+
+// vocabulary of the fake endpoint: a marker in angle or square brackets is one
+// id, anything else one id a byte.
+type vocabulary struct{ marks []string }
+
+var mark = regexp.MustCompile(`<\|[a-z_]+\|>|</s>|<think>|</think>|<tool_call>|</tool_call>|\[/?[A-Z_]+\]`)
+
+func (v *vocabulary) ids(text string) []int32 {
+	var out []int32
+	for len(text) > 0 {
+		at := mark.FindStringIndex(text)
+		plain := len(text)
+		if at != nil {
+			plain = at[0]
+		}
+		for _, b := range []byte(text[:plain]) {
+			out = append(out, int32(b))
+		}
+		if at == nil {
+			break
+		}
+		m := text[at[0]:at[1]]
+		if !slices.Contains(v.marks, m) {
+			v.marks = append(v.marks, m)
+		}
+		out = append(out, int32(1000+slices.Index(v.marks, m)))
+		text = text[at[1]:]
+	}
+	return out
+}
+
+func (v *vocabulary) text(ids []int32) string {
+	var b strings.Builder
+	for _, id := range ids {
+		if id >= 1000 {
+			b.WriteString(v.marks[id-1000])
+		} else {
+			b.WriteByte(byte(id))
+		}
+	}
+	return b.String()
+}
+
+// templated is an endpoint with a chat template, and a policy that says its
+// lines. Its lines are not what the template would make of them.
+type templated struct {
+	vocabulary
+	template func(m []infer.Message, generate bool) (string, error)
+	lines    []string
+	asked    []string // prompts
+}
+
+func (f *templated) Tokenize(_ context.Context, m []infer.Message, _ []infer.Tool, generate bool) ([]int32, error) {
+	text, err := f.template(m, generate)
+	return f.ids(text), err
+}
+
+func (f *templated) Detokenize(_ context.Context, ids []int32) (string, error) {
+	return f.text(ids), nil
+}
+
+func (f *templated) Chat(context.Context, infer.Request) (infer.Reply, error) {
+	return infer.Reply{}, errors.New("chat is not used in token mode")
+}
+
+func (f *templated) Complete(_ context.Context, r infer.TokenRequest) (infer.Reply, error) {
+	line := f.lines[len(f.asked)]
+	f.asked = append(f.asked, f.text(r.Prompt))
+	out := f.ids(line)
+	return infer.Reply{PromptIDs: r.Prompt, OutputIDs: out, Raw: line, FinishReason: "stop", PromptTokens: len(r.Prompt), OutputTokens: len(out)}, nil
+}
+
+func callText(c infer.ToolCall) string {
+	return fmt.Sprintf(`{"name": %q, "arguments": %s}`, c.Name, c.Arguments)
+}
+
+// qwen3 drops the thinking of turns before the last user message, gives the
+// last reply an empty one, and puts all results of a turn into one user turn.
+func qwen3(messages []infer.Message, generate bool) (string, error) {
+	var b strings.Builder
+	lastUser := 0
+	for i, m := range messages {
+		if m.Role == "user" {
+			lastUser = i
+		}
+	}
+	for i, m := range messages {
+		switch m.Role {
+		case "system", "user":
+			fmt.Fprintf(&b, "<|im_start|>%s\n%s<|im_end|>\n", m.Role, m.Content)
+		case "assistant":
+			b.WriteString("<|im_start|>assistant\n")
+			if i > lastUser && (m.Reasoning != "" || i == len(messages)-1) {
+				fmt.Fprintf(&b, "<think>\n%s\n</think>\n\n", m.Reasoning)
+			}
+			b.WriteString(m.Content)
+			for _, c := range m.ToolCalls {
+				fmt.Fprintf(&b, "\n<tool_call>\n%s\n</tool_call>", callText(c))
+			}
+			b.WriteString("<|im_end|>\n")
+		case "tool":
+			if messages[i-1].Role != "tool" {
+				b.WriteString("<|im_start|>user")
+			}
+			fmt.Fprintf(&b, "\n[RESULT]%s[/RESULT]", m.Content)
+			if i == len(messages)-1 || messages[i+1].Role != "tool" {
+				b.WriteString("<|im_end|>\n")
+			}
+		}
+	}
+	if generate {
+		b.WriteString("<|im_start|>assistant\n")
+	}
+	return b.String(), nil
+}
+
+// llama ends turns by one marker and nothing after it, and opens thinking itself.
+func llama(messages []infer.Message, generate bool) (string, error) {
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "<|header|>%s<|end_header|>\n\n%s", m.Role, m.Content)
+		for _, c := range m.ToolCalls {
+			b.WriteString(callText(c))
+		}
+		b.WriteString("<|eot|>")
+	}
+	if generate {
+		b.WriteString("<|header|>assistant<|end_header|>\n\n<think>\n")
+	}
+	return b.String(), nil
+}
+
+// mistral wants ids of nine letters and digits, and knows no roles.
+func mistral(messages []infer.Message, _ bool) (string, error) {
+	var b strings.Builder
+	for _, m := range messages {
+		switch m.Role {
+		case "system", "user":
+			b.WriteString("[INST]" + m.Content + "[/INST]")
+		case "assistant":
+			b.WriteString(m.Content)
+			for i, c := range m.ToolCalls {
+				if !regexp.MustCompile(`^[a-zA-Z0-9]{9}$`).MatchString(c.ID) {
+					return "", fmt.Errorf("tool call id %q", c.ID)
+				}
+				if i == 0 {
+					b.WriteString("[TOOL_CALLS]")
+				}
+				b.WriteString(callText(c) + c.ID)
+			}
+			b.WriteString("</s>")
+		case "tool":
+			b.WriteString("[TOOL_RESULTS]" + m.Content + m.ToolCallID + "[/TOOL_RESULTS]")
+		}
+	}
+	return b.String(), nil
+}
+
+// In token mode a prompt is the last one, what was sampled to the letter, and
+// what the template puts after it: all results of a turn as one block, the end
+// of turn once. Thinking stays.
+func TestTokenMode(t *testing.T) {
+	const think, odd = "<think>\nhm\n</think>\n\n", `{"name":"bash","arguments":{"a":1}}` // spaced unlike the template's
+	for _, c := range []struct {
+		name     string
+		template func([]infer.Message, bool) (string, error)
+		line     func(i int, call string) string // what the policy says; call is its JSON
+		first    string
+		after    []string // what stands between the replies
+	}{
+		{"qwen3", qwen3,
+			func(_ int, call string) string {
+				return think + "I look.\n<tool_call>\n" + call + "\n</tool_call>\n<tool_call>\n" + odd + "\n</tool_call><|im_end|>"
+			},
+			"<|im_start|>system\nsys<|im_end|>\n<|im_start|>user\ndo it<|im_end|>\n<|im_start|>assistant\n",
+			[]string{"\n<|im_start|>user\n[RESULT]ran bash {\"a\": 1}[/RESULT]\n[RESULT]ran bash {\"a\":1}[/RESULT]<|im_end|>\n<|im_start|>assistant\n",
+				"\n<|im_start|>user\nNo tool was called. Go on with the task by calling a tool; when the work is done, call the finish tool.<|im_end|>\n<|im_start|>assistant\n"}},
+		{"llama", llama,
+			func(i int, call string) string {
+				if i == 1 {
+					return "so</think>Hm."
+				}
+				return "so</think><tool_call>" + call + "</tool_call><|eot|>"
+			},
+			"<|header|>system<|end_header|>\n\nsys<|eot|><|header|>user<|end_header|>\n\ndo it<|eot|><|header|>assistant<|end_header|>\n\n<think>\n",
+			[]string{"<|header|>tool<|end_header|>\n\nran bash {\"a\": 1}<|eot|><|header|>assistant<|end_header|>\n\n<think>\n",
+				// The second reply ended without an end of turn.
+				"<|eot|><|header|>user<|end_header|>\n\nNo tool was called. Go on with the task by calling a tool; when the work is done, call the finish tool.<|eot|><|header|>assistant<|end_header|>\n\n<think>\n"}},
+		{"mistral", mistral,
+			func(_ int, call string) string { return "<tool_call>" + call + "</tool_call></s>" },
+			"[INST]sys[/INST][INST]do it[/INST]",
+			[]string{"[TOOL_RESULTS]ran bash {\"a\": 1}t0001c000[/TOOL_RESULTS]",
+				"[INST]No tool was called. Go on with the task by calling a tool; when the work is done, call the finish tool.[/INST]"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			second := "Hm.</s>"
+			switch c.name {
+			case "qwen3":
+				second = "Hm.<|im_end|>"
+			case "llama":
+				second = c.line(1, "")
+			}
+			lines := []string{c.line(0, `{"name": "bash", "arguments": {"a": 1}}`), second, c.line(2, `{"name": "finish", "arguments": {}}`)}
+			f := &templated{template: c.template, lines: lines}
+			b := newBench(t)
+			b.Model, b.Tokens, b.Format = f, true, calls.Auto
+			b.System, b.Instruction, b.Budget = "sys", "do it", 10000
+			if out := b.run(t); out.Reason != sessions.FinishTool {
+				t.Fatalf("ended by %s: %s", out.Reason, out.Detail)
+			}
+			want := c.first
+			for i, prompt := range f.asked {
+				if i > 0 {
+					want += lines[i-1] + c.after[i-1]
+				}
+				if prompt != want {
+					t.Errorf("prompt %d is\n%q, want\n%q", i+1, prompt, want)
+				}
+			}
+			for i := range lines {
+				turn := b.rec.turns[fmt.Sprintf("%d.1", i+1)]
+				if f.text(turn.OutputIDs) != lines[i] || turn.NewSample {
+					t.Errorf("turn %d: %q, new sample %v", i+1, f.text(turn.OutputIDs), turn.NewSample)
+				}
+			}
+			if turn := b.rec.turns["2.1"]; turn.Content != "Hm." {
+				t.Errorf("the end of turn stands in the text: %q", turn.Content)
+			}
+			if got := b.rec.kinds(sessions.KindBreak); got != nil {
+				t.Errorf("breaks %q", got)
+			}
+		})
+	}
+}
+
+// A template without an end of turn cannot be continued: the prompt is rendered
+// whole, which the check of the prefix judges.
+func TestTokenModeWithoutEndOfTurn(t *testing.T) {
+	plain := func(messages []infer.Message, _ bool) (string, error) {
+		var b strings.Builder
+		for _, m := range messages {
+			b.WriteString(m.Content) // and no calls
+		}
+		return b.String(), nil
+	}
+	f := &templated{template: plain, lines: []string{`<tool_call>{"name": "bash", "arguments": {}}</tool_call>`, `<tool_call>{"name": "finish", "arguments": {}}</tool_call>`}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format = f, true, calls.Auto
+	if out := b.run(t); out.Reason != sessions.FinishTool {
+		t.Fatalf("ended by %s: %s", out.Reason, out.Detail)
+	}
+	if turn := b.rec.turns["2.1"]; !turn.NewSample {
+		t.Error("a prompt without the reply counts as its continuation")
+	}
+	if got := b.rec.kinds(sessions.KindBreak); len(got) != 1 {
+		t.Errorf("breaks %q", got)
+	}
+}
+
+// An endpoint that reads no calls returns them as text: they are read here, and
+// the conversation carries them as text.
+func TestCallsAsText(t *testing.T) {
+	const text = "I look.\n<tool_call>\n{\"name\": \"bash\", \"arguments\": {\"a\": 1}}\n</tool_call>"
+	b := newBench(t, say(text), call("finish", `{}`))
+	b.Format = calls.Auto
+	b.run(t)
+	turn := b.rec.turns["1.1"]
+	if !turn.Inline || turn.Content != text || len(turn.Calls) != 1 || turn.Calls[0].Name != "bash" || turn.Calls[0].Arguments != `{"a": 1}` {
+		t.Errorf("%+v", turn)
+	}
+	sent := b.model.asked[1].Messages
+	reply, result := sent[len(sent)-2], sent[len(sent)-1]
+	if reply.Content != text || reply.ToolCalls != nil || result.Role != "user" || result.Content != `ran bash {"a": 1}` {
+		t.Errorf("sent %+v, %+v", reply, result)
+	}
+	if !slices.Equal(b.tools.ran, []string{`bash {"a": 1}`, "finish {}"}) {
+		t.Errorf("ran %q", b.tools.ran)
+	}
+}
+
+// With format none the text stays what it is.
+func TestFormatNone(t *testing.T) {
+	b := newBench(t, say("<tool_call>{\"name\": \"bash\", \"arguments\": {}}</tool_call>"), call("finish", `{}`))
+	b.Format = calls.None
+	b.run(t)
+	if turn := b.rec.turns["1.1"]; turn.Inline || turn.Calls != nil {
+		t.Errorf("%+v", turn)
+	}
+}
