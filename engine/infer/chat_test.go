@@ -37,7 +37,7 @@ func connect(t *testing.T, opt Options) *Client {
 	return c
 }
 
-func recorded(t *testing.T, name string) []byte {
+func recorded(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {

@@ -181,9 +181,10 @@ func (s *scanner) logprobs(p *tokenPiece) {
 	s.object(func(key []byte) {
 		switch string(key) {
 		case "tokens":
+			p.named = make([]int32, 0, s.size())
 			s.array(func() { p.named = append(p.named, s.named()) })
 		case "token_logprobs":
-			p.sawLogs = !s.null()
+			p.sawLogs, p.logs = !s.null(), make([]float64, 0, s.size())
 			s.array(func() { p.logs = append(p.logs, s.number()) })
 		case "content":
 			p.sawLogs = !s.null()

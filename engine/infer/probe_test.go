@@ -61,6 +61,33 @@ func TestProbeServers(t *testing.T) {
 			"/tokenize":            `{"tokens":[]}`,
 			"/v1/chat/completions": goodAnswer,
 		}, Capabilities{Server: "llama.cpp", Models: []string{"demo-8b"}, MaxModelLen: 8192, Chat: true}},
+		{"vllm that continues ids", site{
+			"/v1/models":           `{"data":[{"id":"demo-8b","owned_by":"vllm","max_model_len":40960}]}`,
+			"/version":             `{"version":"0.26.0"}`,
+			"/v1/chat/completions": withIDs,
+			"/v1/completions":      `{"choices":[{"text":"a","finish_reason":"length","token_ids":[9],"prompt_token_ids":[1],"logprobs":{"tokens":["token_id:9"],"token_logprobs":[-1]}}]}`,
+		}, Capabilities{Server: "vllm", Version: "0.26.0", Models: []string{"demo-8b"}, MaxModelLen: 40960, Chat: true, TokenIDs: true, Logprobs: true, Complete: "completions"}},
+		{"vllm without ids in completions", site{
+			"/v1/models":             `{"data":[{"id":"demo-8b","owned_by":"vllm"}]}`,
+			"/version":               `{"version":"0.26.0"}`,
+			"/v1/chat/completions":   withLogprobs,
+			"/v1/completions":        `{"choices":[{"text":"a","finish_reason":"length"}]}`,
+			"/inference/v1/generate": `{"choices":[{"finish_reason":"length","token_ids":[9]}]}`,
+		}, Capabilities{Server: "vllm", Version: "0.26.0", Models: []string{"demo-8b"}, Chat: true, Logprobs: true, Complete: "generate"}},
+		{"sglang that continues ids", site{
+			"/v1/models":           `{"data":[{"id":"demo-8b","owned_by":"sglang","max_model_len":32768}]}`,
+			"/get_server_info":     `{"model_path":"x","version":"0.5.3"}`,
+			"/v1/chat/completions": withLogprobs,
+			"/generate":            `{"text":"a","output_ids":[9],"meta_info":{"finish_reason":{"type":"length","length":1},"prompt_tokens":1,"completion_tokens":1,"output_token_logprobs":[[-1,9,null]]}}`,
+		}, Capabilities{Server: "sglang", Version: "0.5.3", Models: []string{"demo-8b"}, MaxModelLen: 32768, Chat: true, Logprobs: true, Complete: "sglang"}},
+		{"tinker", site{
+			"/api/v1/healthz":                 `{"status":"ok"}`,
+			"/api/v1/get_server_capabilities": `{"supported_models":[{"model_name":"demo-8b"}],"supported_loss_fns":["ppo"]}`,
+			"/api/v1/create_session":          `{"session_id":"a"}`,
+			"/api/v1/create_sampling_session": `{"sampling_session_id":"b"}`,
+			"/api/v1/asample":                 `{"future_id":"5","status":"pending","request_id":"5"}`,
+			"/api/v1/retrieve_future":         `{"sequences":[{"stop_reason":"length","tokens":[9],"logprobs":[-1]}],"prompt_logprobs":null}`,
+		}, Capabilities{Server: "tinker", Models: []string{"demo-8b"}, TokenIDs: true, Logprobs: true, Complete: "tinker"}},
 		{"text only", site{
 			"/v1/models":           `{"data":[{"id":"demo-8b","owned_by":"x"},{"id":"other"}]}`,
 			"/v1/chat/completions": goodAnswer,
@@ -73,7 +100,61 @@ func TestProbeServers(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got  %+v, %v\nwant %+v", got, err, c.want)
 			}
+			if got.Trainable() != (got.TokenIDs || got.Complete != "") || *client.complete.Load() != got.Complete {
+				t.Errorf("trainable %v, protocol %q", got.Trainable(), *client.complete.Load())
+			}
 		})
+	}
+}
+
+// A server that is not known and gives no ids is not asked to continue some:
+// every call may cost.
+func TestProbeSparesTheUnknown(t *testing.T) {
+	var asked []string
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			asked = append(asked, r.URL.Path)
+		}
+		site{"/v1/models": `{"data":[{"id":"demo-8b"}]}`, "/v1/chat/completions": goodAnswer}.ServeHTTP(w, r)
+	})
+	caps, err := client.Probe(context.Background())
+	if want := []string{"/tokenize", "/v1/chat/completions"}; err != nil || caps.Trainable() || !reflect.DeepEqual(asked, want) {
+		t.Errorf("asked %v, %+v, %v", asked, caps, err)
+	}
+}
+
+// vLLM without a tokenizer refuses to give text; whether it can be told to stop
+// a request is found out without a call that would stop some.
+func TestProbeGenerate(t *testing.T) {
+	for _, route := range []bool{false, true} {
+		var modes []any
+		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/inference/v1/generate":
+				var body map[string]any
+				if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+					t.Error(err)
+				}
+				modes = append(modes, body["output_mode"])
+				if body["output_mode"] != nil {
+					w.WriteHeader(400)
+				}
+			case "/abort_requests":
+				if r.Method != http.MethodGet {
+					t.Error("requests were stopped")
+				}
+				if route {
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				}
+			}
+			site{"/v1/models": `{"data":[{"id":"demo-8b","owned_by":"vllm"}]}`, "/version": `{"version":"1"}`, "/v1/chat/completions": withIDs,
+				"/inference/v1/generate": `{"choices":[{"finish_reason":"length","token_ids":[9]}]}`}.ServeHTTP(w, r)
+		})
+		caps, err := client.Probe(context.Background())
+		if err != nil || caps.Complete != "generate" || !client.textless.Load() || client.stops.Load() != route || !reflect.DeepEqual(modes, []any{"text", nil}) {
+			t.Errorf("%+v, %v, modes %v, textless %v, stops %v", caps, err, modes, client.textless.Load(), client.stops.Load())
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/bits"
 	"strconv"
 	"unicode/utf8"
 )
@@ -131,8 +132,7 @@ func (s *scanner) ids() []int32 {
 		s.fail("a list of token ids")
 		return nil
 	}
-	end := bytes.IndexByte(s.data[s.at:], ']')
-	out := make([]int32, 0, bytes.Count(s.data[s.at:s.at+max(0, end)], []byte{','})+1)
+	out := make([]int32, 0, s.size())
 	if s.take(']') {
 		return out
 	}
@@ -146,6 +146,12 @@ func (s *scanner) ids() []int32 {
 		}
 	}
 	return nil
+}
+
+// size is about how many elements the flat list has that is about to be read.
+func (s *scanner) size() int {
+	end := max(0, bytes.IndexByte(s.data[s.at:], ']'))
+	return bytes.Count(s.data[s.at:s.at+end], []byte{','}) + 1
 }
 
 // id reads a whole number from 0 to 2³¹−1.
@@ -176,37 +182,39 @@ func (s *scanner) count() *int {
 	return &n
 }
 
-// exact powers of ten.
-var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
-
 // number reads a number. Null and what JSON has no numbers for, as some servers
-// write it, are not a number.
+// write it, are missing.
 func (s *scanner) number() float64 {
-	for _, w := range [...]string{"null", "NaN", "Infinity", "-Infinity"} {
-		if c := s.peek(); c == w[0] && s.word(w) {
-			return missing
+	if c := s.peek(); c != '-' && c-'0' > 9 || c == '-' && s.at+1 < len(s.data) && s.data[s.at+1] == 'I' {
+		for _, w := range [...]string{"null", "NaN", "Infinity", "-Infinity"} {
+			if s.word(w) {
+				return missing
+			}
 		}
 	}
 	from := s.at
 	negative := s.take('-')
-	whole, digits := s.digits(0)
-	if digits == 0 || digits > 1 && s.data[s.at-digits] == '0' {
+	mantissa, digits := s.digits(0)
+	if s.err != nil || digits == 0 || digits > 1 && s.data[s.at-digits] == '0' {
 		s.at = from
 		s.fail("a number")
 		return 0
 	}
-	mantissa, fraction := whole, 0
+	if digits == 1 && mantissa == 0 {
+		digits = 0 // a zero before the point
+	}
+	fraction := 0
 	if s.at < len(s.data) && s.data[s.at] == '.' {
 		s.at++
-		if mantissa, fraction = s.digits(whole); fraction == 0 {
+		if mantissa, fraction = s.digits(mantissa); fraction == 0 {
 			s.fail("a digit")
 			return 0
 		}
 	}
 	if s.at < len(s.data) && s.data[s.at]|0x20 == 'e' {
 		s.exponent()
-	} else if digits+fraction <= 18 && mantissa < 1<<53 && fraction < len(tens) {
-		v := float64(mantissa) / tens[fraction] // both exact, so rounded once
+	} else if digits+fraction < len(tens) {
+		v := quotient(mantissa, tens[fraction])
 		if negative {
 			v = -v
 		}
@@ -222,8 +230,31 @@ func (s *scanner) number() float64 {
 	return v // beyond the range: infinite, and so not a number to a caller that asks
 }
 
-// digits goes on with the value of those before it, which wraps when there are
-// many.
+// tens are the powers of ten that 64 bits hold.
+var tens = func() (t [20]uint64) {
+	t[0] = 1
+	for i := 1; i < len(t); i++ {
+		t[i] = t[i-1] * 10
+	}
+	return t
+}()
+
+// quotient of two whole numbers, rounded once: 63 bits of it and whether there
+// is a rest.
+func quotient(m, d uint64) float64 {
+	if m == 0 {
+		return 0
+	}
+	up, down := bits.LeadingZeros64(m), bits.LeadingZeros64(d)
+	m, d = m<<up, d<<down
+	q, rest := bits.Div64(m>>1, m<<63, d)
+	if rest != 0 {
+		q |= 1
+	}
+	return float64(q) * math.Float64frombits(uint64(1023+down-up-63)<<52) // a power of two
+}
+
+// digits goes on with the value of those before it, which wraps beyond 19.
 func (s *scanner) digits(value uint64) (uint64, int) {
 	from := s.at
 	for s.at < len(s.data) && s.data[s.at]-'0' <= 9 {
@@ -322,63 +353,74 @@ func (s *scanner) raw() []byte {
 
 // skip a value of any kind.
 func (s *scanner) skip() {
-	s.peek()
-	from, depth := s.at, 0
-	for s.err == nil {
-		if s.at >= len(s.data) {
-			if depth > 0 || s.at == from {
-				s.fail("a value")
-			}
-			return
+	switch c := s.peek(); c {
+	case '"':
+		s.skipString()
+	case '{', '[':
+		s.skipNested()
+	default: // a number or a word
+		from := s.at
+		for s.at < len(s.data) && !ends[s.data[s.at]] {
+			s.at++
 		}
+		if s.at == from {
+			s.fail("a value")
+		}
+	}
+}
+
+// skipNested at an opening bracket.
+func (s *scanner) skipNested() {
+	depth := 0
+	for s.at < len(s.data) {
 		switch s.data[s.at] {
 		case '"':
 			if !s.skipString() {
 				return
 			}
+			continue
 		case '{', '[':
 			depth++
-			s.at++
 		case '}', ']':
-			if depth == 0 {
-				if s.at == from {
-					s.fail("a value")
-				}
-				return
-			}
 			depth--
-			s.at++
-		case ',', ' ', '\n', '\t', '\r':
-			if depth == 0 {
-				if s.at == from {
-					s.fail("a value")
-				}
-				return
-			}
-			s.at++
-		default: // of a number or a word
-			s.at++
-			continue
 		}
+		s.at++
 		if depth == 0 {
 			return
 		}
+		for s.at < len(s.data) && !nests[s.data[s.at]] {
+			s.at++
+		}
 	}
+	s.fail("a bracket")
+}
+
+// ends are the bytes that end a number or a word, nests those that matter
+// within brackets.
+var ends, nests = bytesOf("\"{}[], \n\t\r:"), bytesOf("\"{}[]")
+
+func bytesOf(list string) (t [256]bool) {
+	for _, c := range []byte(list) {
+		t[c] = true
+	}
+	return t
 }
 
 // named reads a token's name in logprobs: its id when it is given as
 // "token_id:N", else −1.
 func (s *scanner) named() int32 {
-	const prefix = "token_id:"
-	inner := s.quoted()
-	if !bytes.HasPrefix(inner, []byte(prefix)) {
-		return -1
+	const prefix = `"token_id:`
+	if s.peek() == '"' && bytes.HasPrefix(s.data[s.at:], []byte(prefix)) {
+		from := s.at
+		s.at += len(prefix)
+		if id, n := s.digits(0); n > 0 && n < 11 && id <= math.MaxInt32 && s.at < len(s.data) && s.data[s.at] == '"' {
+			s.at++
+			return int32(id)
+		}
+		s.at = from
 	}
-	id, err := strconv.ParseInt(string(inner[len(prefix):]), 10, 32)
-	if err != nil || id < 0 {
-		return -1
-	}
-	return int32(id)
+	s.quoted()
+	return -1
 }
 
 // appendIDs as a JSON list.
