@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -238,13 +237,6 @@ func (s *steered) steer(d time.Duration) {
 			s.set(n)
 		}
 	}
-}
-
-func known(gauge *float64) float64 {
-	if gauge == nil {
-		return math.NaN()
-	}
-	return *gauge
 }
 
 // settling is the time that the controller has to find the limit, from a wrong
