@@ -46,6 +46,7 @@ type flags struct {
 	json      bool
 
 	validation bool
+	preset     string
 }
 
 // exit is an error with its exit code.
@@ -152,6 +153,7 @@ func (a *app) runFlags(c *cobra.Command) {
 	a.taskFlags(c)
 	c.Flags().StringVar(&a.flags.endpoint, "endpoint", "", "base `URL` of an OpenAI-compatible endpoint (sets endpoint.url); default: the simulated one")
 	c.Flags().StringVar(&a.flags.model, "model", "", "model `NAME` at the endpoint (sets endpoint.model)")
+	c.Flags().StringVar(&a.flags.preset, "preset", "", "settings of a known scaffold, a `NAME`: "+strings.Join(presetNames(), ", "))
 	c.Flags().BoolVar(&a.flags.validation, "validation", false, "a validation run: the val_config tables of the configuration apply")
 	a.screenFlags(c)
 }

@@ -73,7 +73,8 @@ func (a *app) load() (*config, error) {
 	return c, nil
 }
 
-// read the defaults, the person's file and the --set flags, in this order.
+// read the defaults, the person's file, the preset and the --set flags, in this
+// order.
 func (a *app) read() (*config, error) {
 	c := &config{}
 	if _, err := decode(a.defaults, "the built-in config.toml", c); err != nil {
@@ -94,6 +95,9 @@ func (a *app) read() (*config, error) {
 				return nil, err
 			}
 		}
+	}
+	if err := c.preset(a.flags.preset); err != nil {
+		return nil, err
 	}
 	for _, s := range a.overrides() {
 		if err := c.set(s); err != nil {

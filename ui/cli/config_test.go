@@ -56,6 +56,48 @@ func TestValidationRun(t *testing.T) {
 	}
 }
 
+// A preset sets its keys; --set comes after it.
+func TestPreset(t *testing.T) {
+	a := testApp(t)
+	a.flags.preset = "swe-train"
+	a.flags.set = []string{"generator.max_iterations=60"}
+	c, err := a.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := c.Generator; g.NumTrajectories != 8 || g.MaxIterations != 60 || g.MaxPromptLength != 32768 || *g.Sampling.Temperature != 1 {
+		t.Errorf("%+v", g)
+	}
+	a = testApp(t)
+	a.flags.preset = "swe-verified-eval"
+	if c, err = a.load(); err != nil {
+		t.Fatal(err)
+	}
+	if g := c.Generator; g.NumTrajectories != 1 || g.MaxIterations != 100 || g.MaxPromptLength != 40960 || *g.Sampling.Temperature != 0 || *g.Sampling.TopP != 0.95 {
+		t.Errorf("%+v", g)
+	}
+	a.flags.preset = "swe"
+	if _, err := a.load(); err == nil || err.Error() != "--preset swe is unknown: use one of swe-train, swe-verified-eval" {
+		t.Errorf("%v", err)
+	}
+}
+
+// Presets that differ in a key both set it.
+func TestPresetsNeverMix(t *testing.T) {
+	keys := map[string]int{}
+	for _, sets := range presets {
+		for _, s := range sets {
+			key, _, _ := strings.Cut(s, "=")
+			keys[key]++
+		}
+	}
+	for key, n := range keys {
+		if n != len(presets) {
+			t.Errorf("%s is set by %d of %d presets", key, n, len(presets))
+		}
+	}
+}
+
 // Bad input gets one clear line that names the place, the key and the fix.
 func TestBadConfig(t *testing.T) {
 	for _, c := range []struct {
