@@ -35,6 +35,7 @@ var ErrNoComplete = errors.New("endpoint does not continue token ids; vLLM, SGLa
 // Complete samples the continuation of the prompt's ids by the protocol that
 // Probe found. The reply holds the ids as they were sampled, with the one that
 // ended the turn, and no parsed parts: Content, Reasoning and Calls are empty.
+// Its PromptIDs are r.Prompt itself, not a copy.
 // Its Raw is the text of all output ids with every marker, or "" where the
 // endpoint gives no text at all. Its FinishReason is stop, length or abort;
 // a prompt that does not fit is an Error of kind Overflow. A reply without ids
@@ -187,11 +188,10 @@ func finishOf(reason string) string {
 // least the logprobs name each of them, and both say the same. The prompt that
 // is echoed is the one that was sent.
 func (b *builder) checkIDs() string {
-	if b.prompt == nil {
-		b.prompt = b.sent
-	} else if !slices.Equal(b.prompt, b.sent) {
+	if b.prompt != nil && !slices.Equal(b.prompt, b.sent) {
 		return differ("the server read another prompt", b.sent, b.prompt)
 	}
+	b.prompt = b.sent
 	switch {
 	case b.output != nil:
 		for i, id := range b.named {

@@ -116,8 +116,8 @@ type future struct {
 	id       string // "" until asked for
 }
 
-// gone is how long a poll at least takes that comes back without a sample.
-const gone = time.Second
+// pollEvery is the least time from one poll to the next.
+const pollEvery = time.Second
 
 func (f *future) attempt(ctx context.Context, _ func(string)) (Reply, error) {
 	c := f.client
@@ -136,7 +136,7 @@ func (f *future) attempt(ctx context.Context, _ func(string)) (Reply, error) {
 			f.id = ""
 			return f.reply(data)
 		case errors.As(err, &e) && e.Status == http.StatusRequestTimeout: // not yet there
-			if err := sleep(ctx, gone-time.Since(asked)); err != nil {
+			if err := sleep(ctx, pollEvery-time.Since(asked)); err != nil {
 				return Reply{}, c.failed(ctx, err)
 			}
 		case errors.As(err, &e) && e.Status == http.StatusNotFound: // the server has been started anew
