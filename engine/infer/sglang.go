@@ -111,15 +111,15 @@ func (s *scanner) sglangFinish(p *tokenPiece) (cause string) {
 		case "type":
 			p.finish = s.text()
 		case "matched":
-			p.stop = s.scalar()
+			p.stop = s.ending()
 		case "message":
-			cause = s.scalar()
+			cause = s.ending().by
 		default:
 			s.skip()
 		}
 	})
-	if p.finish == "abort" && p.stop == "" {
-		p.stop = oneLine(cause, 200)
+	if p.finish == "abort" {
+		p.stop = ending{oneLine(cause, 200), true}
 	}
 	return cause
 }
