@@ -193,20 +193,32 @@ func (o *object) ids(name string, values []int32) {
 	o.b = append(b, ']')
 }
 
+// appendInt writes two digits at a time.
 func appendInt(b []byte, v uint32) []byte {
-	if v < 10 {
-		return append(b, '0'+byte(v))
-	}
 	var digits [10]byte
 	at := len(digits)
-	for ; v >= 10; v /= 10 {
-		at--
-		digits[at] = '0' + byte(v%10)
+	for v >= 100 {
+		at -= 2
+		copy(digits[at:], pairs[v%100*2:v%100*2+2])
+		v /= 100
 	}
-	at--
-	digits[at] = '0' + byte(v)
+	if v >= 10 {
+		at -= 2
+		copy(digits[at:], pairs[v*2:v*2+2])
+	} else {
+		at--
+		digits[at] = '0' + byte(v)
+	}
 	return append(b, digits[at:]...)
 }
+
+// pairs are 00 to 99.
+var pairs = func() (s string) {
+	for i := range 100 {
+		s += string([]byte{'0' + byte(i/10), '0' + byte(i%10)})
+	}
+	return s
+}()
 
 // raw is JSON text, brought onto one line.
 func (o *object) raw(name string, value json.RawMessage) {

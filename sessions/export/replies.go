@@ -65,8 +65,13 @@ func logprobs(t *sessions.Turn) []float64 {
 	return t.Logprobs
 }
 
+// commonPrefix is how many tokens two arrays begin with alike. Prompts that
+// extend one another share memory (sessions.Reader), which needs no look.
 func commonPrefix(a, b []int32) int {
 	n := min(len(a), len(b))
+	if n > 0 && &a[0] == &b[0] {
+		return n
+	}
 	a, b = a[:n], b[:n]
 	for i := range a {
 		if a[i] != b[i] {

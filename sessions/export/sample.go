@@ -1,10 +1,6 @@
 package export
 
-import (
-	"slices"
-
-	"rollbench/sessions"
-)
+import "rollbench/sessions"
 
 // sample is one training sequence: replies of which each prompt is the prompt
 // and the output before it and new tokens of observations (SkyRL-Agent's
@@ -81,17 +77,14 @@ func (s *sample) merge(c chosen, replies []reply, logprobs bool) {
 			s.logprobs = append(append(s.logprobs, make([]float64, len(observed))...), r.logprobs...)
 		}
 	}
-	if logprobs {
-		s.logprobs = slices.Grow(s.logprobs, 0)
-	} else {
+	if !logprobs {
 		s.logprobs = nil
 	}
 }
 
-// samples calls fn with each sample of the trajectory. A trajectory without a
-// usable reply is counted and has none.
-func (l *lines) samples(c chosen, replies []reply, steps bool, s *sample, fn func() error) error {
-	cuts := l.cut(replies, steps)
+// samples calls fn with each sample of the trajectory; a trajectory without
+// one is counted.
+func (l *lines) samples(c chosen, cuts [][]reply, s *sample, fn func() error) error {
 	if len(cuts) == 0 {
 		l.sum.NoTokens++
 		return nil
@@ -112,11 +105,12 @@ func (l *lines) samples(c chosen, replies []reply, steps bool, s *sample, fn fun
 // several samples is counted and has no row: a trainer would count its reward
 // as often as it has rows.
 func (l *lines) whole(c chosen, replies []reply, s *sample, fn func() error) error {
-	if len(l.cut(replies, false)) > 1 {
+	cuts := l.cut(replies, false)
+	if len(cuts) > 1 {
 		l.sum.Broken++
 		return nil
 	}
-	return l.samples(c, replies, false, s, fn)
+	return l.samples(c, cuts, s, fn)
 }
 
 // spans are written as [[turn, start, end], …].

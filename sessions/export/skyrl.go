@@ -10,7 +10,7 @@ type skyrl struct {
 
 func (f *skyrl) trajectory(c chosen, replies []reply) error {
 	if f.opt.Rows == "step" {
-		return f.samples(c, replies, true, &f.sample, func() error { return f.row(c, true) })
+		return f.samples(c, f.cut(replies, true), &f.sample, func() error { return f.row(c, true) })
 	}
 	return f.whole(c, replies, &f.sample, func() error { return f.row(c, false) })
 }

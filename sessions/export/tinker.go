@@ -18,7 +18,7 @@ func (f *tinker) trajectory(c chosen, replies []reply) error {
 		return nil
 	}
 	number := 0
-	return f.samples(c, replies, false, &f.sample, func() error {
+	return f.samples(c, f.cut(replies, false), &f.sample, func() error {
 		number++
 		return f.row(c, number-1)
 	})
