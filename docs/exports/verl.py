@@ -1,5 +1,5 @@
 """Rows of `rollbench export --format verl` (JSON lines) and `verl-parquet` as
-verl takes them. Python only; Parquet files need pyarrow.
+verl takes them. Python only; for Parquet files with rollbench_parquet.py.
 
     batch = verl.load("FILE", prompt_length=1024, response_length=8192, pad_id=0)
     outputs = verl.agent_loop_outputs("FILE")   # AgentLoopOutput (verl/experimental/agent_loop/agent_loop.py)
@@ -13,13 +13,11 @@ def rows(path):
             for line in file:
                 yield json.loads(line)
         return
-    import pyarrow.parquet
+    import rollbench_parquet
 
-    for part in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=16):
-        for row in part.to_pylist():
-            flat = row["spans"]
-            row["spans"] = [flat[i:i + 3] for i in range(0, len(flat), 3)]
-            yield row
+    for row in rollbench_parquet.rows(path):
+        flat = row["spans"]
+        yield {**row, "spans": [flat[i:i + 3] for i in range(0, len(flat), 3)]}
 
 
 def load(path, prompt_length, response_length, pad_id=0, uids=None):

@@ -1,7 +1,9 @@
 package export
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,5 +93,39 @@ func TestLoaders(t *testing.T) {
 				t.Errorf("got  %v\nwant %v", got, want)
 			}
 		})
+	}
+}
+
+// The Parquet file holds the same rows. Its 32-bit logprobs are those of the
+// JSON lines, rounded.
+func TestParquetLoader(t *testing.T) {
+	r := workedExample(t)
+	want := python(t, "verl", "list(m.rows(FILE))", r.write("f.jsonl", "verl", Options{}))
+	round := "[{**r, 'rollout_log_probs': [round(p, 7) for p in r['rollout_log_probs']]} for r in m.rows(FILE)]"
+	if got := python(t, "verl", round, r.write("f.parquet", "verl-parquet", Options{})); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	var out bytes.Buffer
+	sum, err := Write(t.Context(), &out, "verl-parquet", longRun{n: 40, tokens: 32_000}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "long.parquet")
+	if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	counts := "[sum(map(sum, c)) for c in zip(*[([1], r['response_mask'], [len(r['responses'])], r['rm_scores']) for r in m.rows(FILE)])]"
+	if got := fmt.Sprint(python(t, "verl", counts, path)); got != fmt.Sprint([]any{40.0, float64(sum.TrainTokens), float64(sum.OutputTokens), 20.0}) {
+		t.Errorf("rows, trained, tokens, rewards: %v, want %+v", got, sum)
+	}
+}
+
+// Prompts of --prompt delta come back whole.
+func TestTransitionsLoader(t *testing.T) {
+	r := workedExample(t)
+	want := python(t, "transitions", "list(m.load(FILE))", r.write("f.jsonl", "transitions", Options{}))
+	got := python(t, "transitions", "list(m.load(FILE))", r.write("d.jsonl", "transitions", Options{Prompt: "delta"}))
+	if !reflect.DeepEqual(got, want) || !strings.Contains(fmt.Sprint(got), "prompt_token_ids:[11 12 13 25 26 27 32 33]") {
+		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }
