@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"slices"
 
 	"rollbench/sessions"
@@ -350,9 +351,7 @@ func (c *checker) verl(r verlRow) {
 }
 
 // table checks a Parquet file.
-func (c *checker) table(ctx context.Context, r interface {
-	ReadAt([]byte, int64) (int, error)
-}, size int64) error {
+func (c *checker) table(ctx context.Context, r io.ReaderAt, size int64) error {
 	err := parquet.Read(r, size, verlColumns, func(v []parquet.Value) error {
 		c.line++
 		c.verl(verlRow{UID: v[0].Text, Instance: v[1].Text, ID: int(v[2].Int), Prompt: v[3].Ints, Response: v[4].Ints, LossMask: v[5].Ints,

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -162,5 +163,31 @@ func TestMemoryIsBounded(t *testing.T) {
 		if grown := int64(g.most) - int64(before.HeapAlloc); g.most == 0 || grown > bound {
 			t.Errorf("%s: the heap grew by %d MB, want at most %d", format, grown>>20, bound>>20)
 		}
+	}
+}
+
+// A check reads at some tens of megabytes a second: each row is decoded twice,
+// once for its keys.
+func BenchmarkCheck(b *testing.B) {
+	for _, format := range []string{"transitions", "skyrl", "tinker"} {
+		b.Run(format, func(b *testing.B) {
+			var out bytes.Buffer
+			run := longRun{n: 8, tokens: 32_000}
+			sum, err := Write(b.Context(), &out, format, run, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			opt, err := Options{}.normal(format)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(out.Len()))
+			for b.Loop() {
+				report, err := check(b.Context(), bytes.NewReader(out.Bytes()), int64(out.Len()), NewMeta(run.Run(), sum, opt, t0))
+				if err != nil || report.Total > 0 {
+					b.Fatalf("%+v, %v", report, err)
+				}
+			}
+		})
 	}
 }

@@ -19,6 +19,8 @@ type conversation struct {
 	key     sessions.Key
 	shown   []int32 // ids that train wherever rows need no prompt and no logprobs
 	trained []int32 // ids that train in token formats
+	sampled []int32 // trained, with those of replies that a person picked
+	bare    []int32 // ids that are sampled where logprobs are left out
 	said    []string
 	broken  bool // a prompt does not go on where the reply before it ended
 }
@@ -83,8 +85,10 @@ func converse(r *recorder, rng *rand.Rand, key sessions.Key, calm bool) conversa
 			t.Version, t.Content, t.OutputIDs = 2, "picked", fresh(2)
 			t.Logprobs = []float64{-1, -2}
 			r.turn(t, 1)
+			c.note(t, unusable)
 		default:
 			c.shown = append(c.shown, t.OutputIDs...)
+			c.note(t, unusable)
 			if !unusable {
 				c.trained = append(c.trained, t.OutputIDs...)
 				if len(t.OutputIDs) > 0 {
@@ -104,9 +108,18 @@ func converse(r *recorder, rng *rand.Rand, key sessions.Key, calm bool) conversa
 	return c
 }
 
-// Whatever happened in a conversation, the ids that train in an export are
-// those of the replies that the policy sampled of its own accord, in order,
-// and nothing more.
+func (c *conversation) note(t sessions.Turn, unusable bool) {
+	if !unusable {
+		c.sampled = append(c.sampled, t.OutputIDs...)
+	}
+	if t.PromptIDs != nil {
+		c.bare = append(c.bare, t.OutputIDs...)
+	}
+}
+
+// Whatever happened in a conversation, the sampled ids of an export are those
+// of the replies that came from the model, in order, and nothing more; and
+// those train that the policy sampled of its own accord.
 func TestOnlyWhatWasSampledTrains(t *testing.T) {
 	const n = 80
 	var keys []sessions.Key
@@ -130,9 +143,12 @@ func TestOnlyWhatWasSampledTrains(t *testing.T) {
 		"transitions delta": {"transitions", Options{Prompt: "delta"}, transitionTrains, func(c conversation) any { return c.shown }, false},
 		"skyrl":             {"skyrl", Options{}, skyrlTrains, func(c conversation) any { return c.trained }, true},
 		"skyrl step":        {"skyrl", Options{Rows: "step"}, skyrlTrains, func(c conversation) any { return c.trained }, false},
+		"skyrl sampled":     {"skyrl", Options{Rows: "step"}, skyrlSampled, func(c conversation) any { return c.sampled }, false},
+		"skyrl bare":        {"skyrl", Options{Rows: "step", Logprobs: "omit"}, skyrlSampled, func(c conversation) any { return c.bare }, false},
+		"tinker sampled":    {"tinker", Options{}, tinkerSampled, func(c conversation) any { return c.sampled }, false},
+		"tinker":            {"tinker", Options{}, tinkerTrains, func(c conversation) any { return c.trained }, false},
 		"verl":              {"verl", Options{}, verlTrains, func(c conversation) any { return c.trained }, true},
 		"verl-parquet":      {"verl-parquet", Options{}, nil, func(c conversation) any { return c.trained }, true},
-		"tinker":            {"tinker", Options{}, tinkerTrains, func(c conversation) any { return c.trained }, false},
 		"chat":              {"chat", Options{}, chatTrains, func(c conversation) any { return c.said }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,16 +246,33 @@ func transitionTrains(line []byte) (sessions.Key, any) {
 	return r.Key, masked(r.Output, r.Mask)
 }
 
+type skyrlIDs struct {
+	ID struct {
+		Instance string `json:"instance_id"`
+		N        int    `json:"repetition_id"`
+	} `json:"trajectory_id"`
+	Response []int32 `json:"response_ids"`
+	Mask     []int32 `json:"loss_mask"`
+	Spans    [][3]int
+}
+
 func skyrlTrains(line []byte) (sessions.Key, any) {
-	r := parsed[struct {
-		ID struct {
-			Instance string `json:"instance_id"`
-			N        int    `json:"repetition_id"`
-		} `json:"trajectory_id"`
-		Response []int32 `json:"response_ids"`
-		Mask     []int32 `json:"loss_mask"`
-	}](line)
+	r := parsed[skyrlIDs](line)
 	return sessions.Key{Instance: r.ID.Instance, ID: r.ID.N}, masked(r.Response, r.Mask)
+}
+
+func skyrlSampled(line []byte) (sessions.Key, any) {
+	r := parsed[skyrlIDs](line)
+	return sessions.Key{Instance: r.ID.Instance, ID: r.ID.N}, spanned(r.Response, r.Spans)
+}
+
+// spanned are the ids that the spans name.
+func spanned(ids []int32, spans [][3]int) []int32 {
+	out := []int32{}
+	for _, s := range spans {
+		out = append(out, ids[s[1]:s[2]]...)
+	}
+	return out
 }
 
 func verlTrains(line []byte) (sessions.Key, any) {
@@ -251,19 +284,29 @@ func verlTrains(line []byte) (sessions.Key, any) {
 	return r.Key, masked(r.Response, r.Mask)
 }
 
-// tinkerTrains takes targets of which the mask, shifted, is 1.
+type tinkerIDs struct {
+	sessions.Key
+	Datum struct {
+		Loss struct {
+			Targets struct{ Data []int32 } `json:"target_tokens"`
+		} `json:"loss_fn_inputs"`
+	}
+	Mask   []int32
+	Prompt int `json:"prompt_length"`
+	Spans  [][3]int
+}
+
+// response of a Datum: the targets from the first sampled one on.
+func (r tinkerIDs) response() []int32 { return r.Datum.Loss.Targets.Data[r.Prompt-1:] }
+
 func tinkerTrains(line []byte) (sessions.Key, any) {
-	r := parsed[struct {
-		sessions.Key
-		Datum struct {
-			Loss struct {
-				Targets struct{ Data []int32 } `json:"target_tokens"`
-			} `json:"loss_fn_inputs"`
-		}
-		Mask   []int32
-		Prompt int `json:"prompt_length"`
-	}](line)
-	return r.Key, masked(r.Datum.Loss.Targets.Data[r.Prompt-1:], r.Mask)
+	r := parsed[tinkerIDs](line)
+	return r.Key, masked(r.response(), r.Mask)
+}
+
+func tinkerSampled(line []byte) (sessions.Key, any) {
+	r := parsed[tinkerIDs](line)
+	return r.Key, spanned(r.response(), r.Spans)
 }
 
 func chatTrains(line []byte) (sessions.Key, any) {
