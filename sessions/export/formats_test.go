@@ -241,7 +241,7 @@ func TestSeveralSamples(t *testing.T) {
 	if sum.Broken != 2 || sum.NoLogprobs != 1 || sum.Trajectories != 1 {
 		t.Errorf("skyrl: %+v", sum)
 	}
-	if text := sum.String(); !strings.Contains(text, "1 row of 1 trajectory in 1 group, 2 of 2 output tokens train") || !strings.Contains(text, "2 left out: several samples") {
+	if text := sum.String(); !strings.Contains(text, "1 row of 1 trajectory in 1 group, 2 of 2 response tokens train") || !strings.Contains(text, "2 left out: several samples") {
 		t.Errorf("summary %s", text)
 	}
 }

@@ -76,15 +76,15 @@ func count(n int, what string) string {
 
 // String is the summary on one line.
 func (s Summary) String() string {
-	what := "row"
+	what, of := "row", "response" // with the observations in it
 	if s.Format == "transitions" {
-		what = "transition"
+		what, of = "transition", "output"
 	}
 	text := fmt.Sprintf("%s of %s in %s, ", count(s.Rows, what), count(s.Trajectories, "trajectory"), count(s.Groups, "group"))
 	if s.Format == "chat" {
 		text += count(s.TrainMessages, "message") + " train"
 	} else {
-		text += fmt.Sprintf("%d of %d output tokens train", s.TrainTokens, s.OutputTokens)
+		text += fmt.Sprintf("%d of %d %s tokens train", s.TrainTokens, s.OutputTokens, of)
 	}
 	var out []string
 	for _, c := range []struct {
