@@ -78,5 +78,3 @@ func calls(in []sessions.Call) []call {
 	}
 	return out
 }
-
-func (f chat) finish() error { return nil }

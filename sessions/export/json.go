@@ -20,6 +20,9 @@ type lines struct {
 	masks []int32 // of the row, reused
 }
 
+// finish of a format that holds nothing back.
+func (l *lines) finish() error { return nil }
+
 // object starts a row in the buffer of the rows before it.
 func (l *lines) object() *object { return &object{b: l.buf[:0]} }
 

@@ -24,9 +24,11 @@ type span struct {
 }
 
 // usable replies have what a row of token formats needs: sampled ids that
-// follow known ones, and their logprobs unless these are left out. Any other
-// reply has no row. It stays in the prompts of those after it, and ends the
-// sample: its tokens are neither the policy's nor an observation.
+// follow known ones, and their logprobs unless these are left out (SkyRL takes
+// rollout_logprobs for every row or for none: the validation in
+// skyrl/train/utils/trainer_utils.py). Any other reply has no row. It stays in
+// the prompts of those after it, and ends the sample: its tokens are neither
+// the policy's nor an observation.
 func (l *lines) usable(r reply) bool {
 	return r.Source == sessions.FromModel && r.PromptIDs != nil && len(r.OutputIDs) > 0 &&
 		(r.logprobs != nil || l.opt.Logprobs == "omit")
@@ -63,7 +65,9 @@ func extends(t *sessions.Turn, replies []reply) bool {
 }
 
 // merge the replies of one sample. Every token of a masked trajectory, every
-// observation and every reply that a person picked has mask 0.
+// observation and every reply that a person picked has mask 0; observations
+// have 0.0 in the place of a logprob (skyrl/train/generators/base.py,
+// verl/experimental/agent_loop/agent_loop.py).
 func (s *sample) merge(c chosen, replies []reply, logprobs bool) {
 	s.prompt = replies[0].PromptIDs
 	s.response, s.mask, s.logprobs, s.spans = s.response[:0], s.mask[:0], s.logprobs[:0], s.spans[:0]

@@ -99,7 +99,3 @@ func (o *object) shifted(prompt int, values []float64) {
 	}
 	o.b = append(b, ']')
 }
-
-func (f *tinker) finish() error     { return nil }
-func (f *skyrl) finish() error      { return nil }
-func (f transitions) finish() error { return nil }
