@@ -1,0 +1,11 @@
+package dispatch
+
+import "testing"
+
+// Times whose sum is no number any more end a simulation as others do.
+func TestHugeTimesEnd(t *testing.T) {
+	jobs := []Job{{Group: "a", Seconds: [3]float64{1e308, 1e308, 1e308}}, {Group: "b", Seconds: [3]float64{1e308, 1e308, 1e308}}}
+	done := make(chan Result)
+	go func() { done <- Simulate(AsyncPipeline, Limits{Run: 1}, jobs, nil) }()
+	<-done
+}
