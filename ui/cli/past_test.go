@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"rollbench/sessions"
+)
+
+// longest_first orders by what trajectories took that went their whole way: one
+// that was cancelled in the queue or failed in init says nothing of it.
+func TestPastTimesAreOfWholeTrajectories(t *testing.T) {
+	home, start := t.TempDir(), time.Unix(1_000_000, 0)
+	keys := []sessions.Key{{Instance: "a"}, {Instance: "a", ID: 1}}
+	store, err := sessions.Create(t.Context(), home, sessions.Run{ID: "r-1", Created: start, N: 2, Members: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := func(at int, key sessions.Key, s sessions.State) {
+		e := sessions.NewEvent(start.Add(time.Duration(at)*time.Second), key, sessions.KindState, sessions.StateChange{State: s})
+		if err := store.Commit(t.Context(), sessions.Write{Events: []sessions.Event{e}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state(0, keys[0], sessions.Init)
+	state(10, keys[0], sessions.Ready)
+	state(10, keys[0], sessions.Running)
+	state(90, keys[0], sessions.Ran)
+	state(90, keys[0], sessions.Evaluating)
+	state(100, keys[0], sessions.Done)
+	state(5, keys[1], sessions.Cancelled) // while queued
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := pastTimes(t.Context(), home, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got["a"] != 100 {
+		t.Errorf("a took %v s, want 100", got["a"])
+	}
+}
