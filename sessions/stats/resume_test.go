@@ -1,0 +1,28 @@
+package stats
+
+import (
+	"testing"
+
+	"rollbench/sessions"
+)
+
+// A run that is stopped while a trajectory runs and resumed in the same attempt
+// has worked both times: 8 s before the stop, 5 s after it.
+func TestRunTimeOverAStop(t *testing.T) {
+	p := record(t)
+	p.add(0, sessions.Key{}, sessions.KindRunStarted, sessions.RunStarted{})
+	p.state(0, a, sessions.Init)
+	p.state(1, a, sessions.Ready)
+	p.state(2, a, sessions.Running)
+	p.state(6, a, sessions.Held) // 4 s
+	p.state(10, a, sessions.Running)
+	p.add(14, sessions.Key{}, sessions.KindRunEnded, sessions.RunEnded{Why: "stopped"}) // 4 s more
+	p.add(1000, sessions.Key{}, sessions.KindRunStarted, sessions.RunStarted{Resumed: true})
+	p.state(1001, a, sessions.Init)
+	p.state(1003, a, sessions.Ready)
+	p.state(1003, a, sessions.Running)
+	p.state(1008, a, sessions.Ran)
+	if got := p.run.Times()[0].Seconds[runStage]; got != 13 {
+		t.Errorf("run took %v s, want 13", got)
+	}
+}
