@@ -2,6 +2,7 @@ package stats
 
 import (
 	"testing"
+	"time"
 
 	"rollbench/sessions"
 )
@@ -24,5 +25,17 @@ func TestRunTimeOverAStop(t *testing.T) {
 	p.state(1008, a, sessions.Ran)
 	if got := p.run.Times()[0].Seconds[runStage]; got != 13 {
 		t.Errorf("run took %v s, want 13", got)
+	}
+}
+
+// One whose eval was interrupted waits for it again.
+func TestWaitForEvalOverAStop(t *testing.T) {
+	p := record(t)
+	p.state(1, a, sessions.Ran)
+	p.state(2, a, sessions.Evaluating)
+	p.add(1000, sessions.Key{}, sessions.KindRunStarted, sessions.RunStarted{Resumed: true})
+	p.state(1004, a, sessions.Evaluating)
+	if w := p.run.Stages()[evalStage].Wait; w.N != 2 || w.Max != 4*time.Second {
+		t.Errorf("%+v, want 2 waits, the longest 4 s", w)
 	}
 }
