@@ -39,3 +39,16 @@ func TestWaitForEvalOverAStop(t *testing.T) {
 		t.Errorf("%+v, want 2 waits, the longest 4 s", w)
 	}
 }
+
+// A verdict that a crash kept from its end state is settled by the resume,
+// before the run starts again: the time in between is nobody's.
+func TestSettledAfterACrash(t *testing.T) {
+	p := record(t)
+	p.state(1, a, sessions.Ran)
+	p.state(2, a, sessions.Evaluating)
+	p.state(5000, a, sessions.Done) // by the process that resumes
+	p.add(5000, sessions.Key{}, sessions.KindRunStarted, sessions.RunStarted{Resumed: true})
+	if s := p.run.Stages()[evalStage].Service; s.Max > time.Minute {
+		t.Errorf("eval took %v", s.Max)
+	}
+}
