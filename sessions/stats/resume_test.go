@@ -52,3 +52,18 @@ func TestSettledAfterACrash(t *testing.T) {
 		t.Errorf("eval took %v", s.Max)
 	}
 }
+
+// Calls that never ran say nothing of a tool's capacity: not of its latency, and
+// not of the share that timed out.
+func TestInvalidCallsDidNotRun(t *testing.T) {
+	p := record(t)
+	for range 90 {
+		p.tool(a, "bash", "invalid", 0)
+	}
+	for range 10 {
+		p.tool(a, "bash", "timeout", 30*time.Second)
+	}
+	if bash := p.run.Tools()[0]; bash.Wall.P50 != 30*time.Second {
+		t.Errorf("p50 %v of calls that ran, want 30 s", bash.Wall.P50)
+	}
+}
