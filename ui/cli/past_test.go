@@ -40,3 +40,23 @@ func TestPastTimesAreOfWholeTrajectories(t *testing.T) {
 		t.Errorf("a took %v s, want 100", got["a"])
 	}
 }
+
+// A session that cannot be read any more is left out of the history; it does not
+// keep new runs from starting.
+func TestPastTimesWithoutBrokenSessions(t *testing.T) {
+	home := t.TempDir()
+	key := sessions.Key{Instance: "a"}
+	store, err := sessions.Create(t.Context(), home, sessions.Run{ID: "r-1", Created: time.Now(), N: 1, Members: []sessions.Key{key}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Commit(t.Context(), sessions.Write{Events: []sessions.Event{sessions.NewEvent(time.Now(), key, sessions.KindToolFinished, map[string]any{"tool": 7})}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pastTimes(t.Context(), home, ""); err != nil {
+		t.Error(err)
+	}
+}
