@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"database/sql"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -50,10 +52,20 @@ func TestPastTimesWithoutBrokenSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Commit(t.Context(), sessions.Write{Events: []sessions.Event{sessions.NewEvent(time.Now(), key, sessions.KindToolFinished, map[string]any{"tool": 7})}}); err != nil {
+	if err := store.Commit(t.Context(), sessions.Write{Events: []sessions.Event{sessions.NewEvent(time.Now(), key, sessions.KindState, sessions.StateChange{State: sessions.Init})}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(home, "runs", "r-1", "session.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE event SET data = '{\"state\": 7}'"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := pastTimes(t.Context(), home, ""); err != nil {
