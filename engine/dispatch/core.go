@@ -243,7 +243,7 @@ func (c *Core) Snapshot() Snapshot {
 		s.LimitedBy = "eval"
 	case s.Waiting[Run] > 0:
 		s.LimitedBy = "run"
-	case c.waitInit.len() > 0 && c.live >= c.bounds.live:
+	case c.waitInit.len()+c.waitEval.len() > 0 && c.live >= c.bounds.live:
 		s.LimitedBy = "sandboxes"
 	case c.waitInit.len() > 0:
 		s.LimitedBy = "init"

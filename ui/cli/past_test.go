@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"rollbench/sessions"
+)
+
+// longest_first orders by what trajectories took that went their whole way: one
+// that was cancelled in the queue or failed in init says nothing of it.
+func TestPastTimesAreOfWholeTrajectories(t *testing.T) {
+	home, start := t.TempDir(), time.Unix(1_000_000, 0)
+	keys := []sessions.Key{{Instance: "a"}, {Instance: "a", ID: 1}}
+	store, err := sessions.Create(t.Context(), home, sessions.Run{ID: "r-1", Created: start, N: 2, Members: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := func(at int, key sessions.Key, s sessions.State) {
+		e := sessions.NewEvent(start.Add(time.Duration(at)*time.Second), key, sessions.KindState, sessions.StateChange{State: s})
+		if err := store.Commit(t.Context(), sessions.Write{Events: []sessions.Event{e}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state(0, keys[0], sessions.Init)
+	state(10, keys[0], sessions.Ready)
+	state(10, keys[0], sessions.Running)
+	state(90, keys[0], sessions.Ran)
+	state(90, keys[0], sessions.Evaluating)
+	state(100, keys[0], sessions.Done)
+	state(5, keys[1], sessions.Cancelled) // while queued
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := pastTimes(t.Context(), home, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got["a"] != 100 {
+		t.Errorf("a took %v s, want 100", got["a"])
+	}
+}
+
+// A session that cannot be read any more is left out of the history; it does not
+// keep new runs from starting.
+func TestPastTimesWithoutBrokenSessions(t *testing.T) {
+	home := t.TempDir()
+	key := sessions.Key{Instance: "a"}
+	store, err := sessions.Create(t.Context(), home, sessions.Run{ID: "r-1", Created: time.Now(), N: 1, Members: []sessions.Key{key}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Commit(t.Context(), sessions.Write{Events: []sessions.Event{sessions.NewEvent(time.Now(), key, sessions.KindState, sessions.StateChange{State: sessions.Init})}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(home, "runs", "r-1", "session.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE event SET data = '{\"state\": 7}'"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pastTimes(t.Context(), home, ""); err != nil {
+		t.Error(err)
+	}
+}
