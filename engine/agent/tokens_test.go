@@ -351,3 +351,39 @@ func TestTokenModeRestored(t *testing.T) {
 		t.Error("a resumed sample counts as a new one")
 	}
 }
+
+// ipython ends a turn with calls by a marker of its own, as Llama 3.1's template
+// does for its built-in tools.
+func ipython(messages []infer.Message, generate bool) (string, error) {
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "<|header|>%s<|end_header|>\n\n%s", m.Role, m.Content)
+		for _, c := range m.ToolCalls {
+			b.WriteString(callText(c))
+		}
+		if m.ToolCalls != nil {
+			b.WriteString("<|eom|>")
+		} else {
+			b.WriteString("<|eot|>")
+		}
+	}
+	if generate {
+		b.WriteString("<|header|>assistant<|end_header|>\n\n")
+	}
+	return b.String(), nil
+}
+
+// Whatever ends a turn with calls, what its tools returned stands in the next
+// prompt.
+func TestResultsAfterAnotherEndOfTurn(t *testing.T) {
+	for _, end := range []string{"<|eom|>", "<|eot|>"} {
+		f := &templated{template: ipython, lines: []string{
+			`<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call>` + end, `<tool_call>{"name": "finish", "arguments": {}}</tool_call>` + end}}
+		b := newBench(t)
+		b.Model, b.Tokens, b.Format, b.Budget = f, true, calls.Auto, 10000
+		b.run(t)
+		if !strings.Contains(f.asked[1], `ran bash {"a": 1}`) {
+			t.Errorf("ended by %s, the result is not in the next prompt:\n%q", end, f.asked[1])
+		}
+	}
+}
