@@ -387,3 +387,16 @@ func TestResultsAfterAnotherEndOfTurn(t *testing.T) {
 		}
 	}
 }
+
+// A reply that a stop text ended has no end of turn, whatever its last token
+// is: the template's follows in full.
+func TestStopTextThatEndsLikeATurn(t *testing.T) {
+	const line = `<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call>` + "\n"
+	f := &templated{template: qwen3, lines: []string{line, `<tool_call>{"name": "finish", "arguments": {}}</tool_call><|im_end|>`}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format, b.Budget = f, true, calls.Auto, 10000
+	b.run(t)
+	if want := f.asked[0] + line + "<|im_end|>\n<|im_start|>user\n[RESULT]"; !strings.HasPrefix(f.asked[1], want) {
+		t.Errorf("prompt\n%q, want it to begin with\n%q", f.asked[1], want)
+	}
+}
