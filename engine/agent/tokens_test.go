@@ -400,3 +400,29 @@ func TestStopTextThatEndsLikeATurn(t *testing.T) {
 		t.Errorf("prompt\n%q, want it to begin with\n%q", f.asked[1], want)
 	}
 }
+
+// A model may have more than one end of turn (Llama's <|eom_id|>, Qwen's
+// <|endoftext|>). One that the endpoint says has ended the turn does so: it is
+// no text of the reply, and no second one follows.
+func TestOtherEndOfTurn(t *testing.T) {
+	f := &ends{templated{template: llama, lines: []string{
+		`</think>So.<|eom|>`, `</think><tool_call>{"name": "finish", "arguments": {}}</tool_call><|eot|>`}}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format, b.Budget = f, true, calls.Auto, 10000
+	b.run(t)
+	if turn := b.rec.turns["1.1"]; turn.Content != "So." {
+		t.Errorf("content %q", turn.Content)
+	}
+	if strings.Contains(f.asked[1], "<|eom|><|eot|>") {
+		t.Errorf("the turn ends twice:\n%q", f.asked[1])
+	}
+}
+
+// ends says that the last id of a reply ended its turn.
+type ends struct{ templated }
+
+func (f *ends) Complete(ctx context.Context, r infer.TokenRequest) (infer.Reply, error) {
+	reply, err := f.templated.Complete(ctx, r)
+	reply.EndsTurn = true
+	return reply, err
+}
