@@ -426,3 +426,21 @@ func (f *ends) Complete(ctx context.Context, r infer.TokenRequest) (infer.Reply,
 	reply.EndsTurn = true
 	return reply, err
 }
+
+// An edit of a call in the text keeps the thinking that the endpoint took out
+// of it.
+func TestEditOfCallAsText(t *testing.T) {
+	first := say(`<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call>`)
+	first.Reasoning = "hm"
+	b := newBench(t, first, call("finish", `{}`))
+	b.Format = calls.Auto
+	b.Gate.Pause()
+	sitting(t, b, stepper(t, b, "into"), func() {
+		if err := b.Gate.Edit(0, "bash", `{"a": 2}`); err != nil {
+			t.Error(err)
+		}
+	}, b.Gate.Continue)
+	if turn := b.rec.turns["1.2"]; turn.Reasoning != "hm" || turn.Content != "" || turn.Inline {
+		t.Errorf("%+v", turn)
+	}
+}
