@@ -444,3 +444,30 @@ func TestEditOfCallAsText(t *testing.T) {
 		t.Errorf("%+v", turn)
 	}
 }
+
+// alternating is a template that takes a user's message only after a reply
+// without calls, as Mistral's do.
+func alternating(messages []infer.Message, generate bool) (string, error) {
+	users := 0
+	for _, m := range messages {
+		if m.Role == "user" || m.Role == "assistant" && m.ToolCalls == nil {
+			if (m.Role == "user") != (users%2 == 0) {
+				return "", &infer.Error{Kind: infer.BadRequest, Status: 400, Message: "conversation roles must alternate"}
+			}
+			users++
+		}
+	}
+	return mistral(messages, generate)
+}
+
+// What the harness adds by default is no message that such a template refuses:
+// the limit that the note is about ends the trajectory, not the endpoint.
+func TestNotesOfAnAlternatingTemplate(t *testing.T) {
+	f := &templated{template: alternating, lines: []string{
+		`<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call></s>`, `<tool_call>{"name": "bash", "arguments": {"a": 2}}</tool_call></s>`}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format, b.Budget, b.MaxTurns = f, true, calls.Auto, 10000, 2
+	if out := b.run(t); out.Reason != sessions.MaxIterationsReached {
+		t.Errorf("ended by %s: %s", out.Reason, out.Detail)
+	}
+}
