@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -468,6 +469,30 @@ func TestNotesOfAnAlternatingTemplate(t *testing.T) {
 	b := newBench(t)
 	b.Model, b.Tokens, b.Format, b.Budget, b.MaxTurns = f, true, calls.Auto, 10000, 2
 	if out := b.run(t); out.Reason != sessions.MaxIterationsReached {
+		t.Errorf("ended by %s: %s", out.Reason, out.Detail)
+	}
+}
+
+// strict refuses a conversation with arguments that are no JSON, as vLLM does.
+type strict struct{ *script }
+
+func (s strict) Chat(ctx context.Context, r infer.Request) (infer.Reply, error) {
+	for _, m := range r.Messages {
+		for _, c := range m.ToolCalls {
+			if !json.Valid([]byte(c.Arguments)) {
+				return infer.Reply{}, &infer.Error{Kind: infer.BadRequest, Status: 400, Message: "Expecting ',' delimiter"}
+			}
+		}
+	}
+	return s.script.Chat(ctx, r)
+}
+
+// A malformed call is the model's mistake, which it reads about: it does not
+// end the trajectory as if the endpoint were lost.
+func TestMalformedArgumentsGoBack(t *testing.T) {
+	b := newBench(t, call("bash", `{"command": "a" "b"}`), call("finish", `{}`))
+	b.Model = strict{b.model}
+	if out := b.run(t); out.Reason != sessions.FinishTool {
 		t.Errorf("ended by %s: %s", out.Reason, out.Detail)
 	}
 }
