@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -58,7 +59,7 @@ func (l *Loop) edit(ctx context.Context, at sessions.Gate, c Change) error {
 	t.OutputIDs, t.Logprobs, t.Raw, t.OutputTokens = nil, nil, "", 0
 	if t.Inline { // the calls stand beside the text now
 		r := calls.Parse(l.Format, t.Content, l.known(), t.Finish)
-		t.Inline, t.Reasoning, t.Content = false, r.Reasoning, r.Content
+		t.Inline, t.Reasoning, t.Content = false, cmp.Or(r.Reasoning, t.Reasoning), r.Content
 	}
 	if err := l.render(ctx, &t); err != nil {
 		return err

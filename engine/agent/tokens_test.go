@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -349,5 +350,149 @@ func TestTokenModeRestored(t *testing.T) {
 	}
 	if again.rec.turns["2.1"].NewSample {
 		t.Error("a resumed sample counts as a new one")
+	}
+}
+
+// ipython ends a turn with calls by a marker of its own, as Llama 3.1's template
+// does for its built-in tools.
+func ipython(messages []infer.Message, generate bool) (string, error) {
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "<|header|>%s<|end_header|>\n\n%s", m.Role, m.Content)
+		for _, c := range m.ToolCalls {
+			b.WriteString(callText(c))
+		}
+		if m.ToolCalls != nil {
+			b.WriteString("<|eom|>")
+		} else {
+			b.WriteString("<|eot|>")
+		}
+	}
+	if generate {
+		b.WriteString("<|header|>assistant<|end_header|>\n\n")
+	}
+	return b.String(), nil
+}
+
+// Whatever ends a turn with calls, what its tools returned stands in the next
+// prompt.
+func TestResultsAfterAnotherEndOfTurn(t *testing.T) {
+	for _, end := range []string{"<|eom|>", "<|eot|>"} {
+		f := &templated{template: ipython, lines: []string{
+			`<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call>` + end, `<tool_call>{"name": "finish", "arguments": {}}</tool_call>` + end}}
+		b := newBench(t)
+		b.Model, b.Tokens, b.Format, b.Budget = f, true, calls.Auto, 10000
+		b.run(t)
+		if !strings.Contains(f.asked[1], `ran bash {"a": 1}`) {
+			t.Errorf("ended by %s, the result is not in the next prompt:\n%q", end, f.asked[1])
+		}
+	}
+}
+
+// A reply that a stop text ended has no end of turn, whatever its last token
+// is: the template's follows in full.
+func TestStopTextThatEndsLikeATurn(t *testing.T) {
+	const line = `<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call>` + "\n"
+	f := &templated{template: qwen3, lines: []string{line, `<tool_call>{"name": "finish", "arguments": {}}</tool_call><|im_end|>`}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format, b.Budget = f, true, calls.Auto, 10000
+	b.run(t)
+	if want := f.asked[0] + line + "<|im_end|>\n<|im_start|>user\n[RESULT]"; !strings.HasPrefix(f.asked[1], want) {
+		t.Errorf("prompt\n%q, want it to begin with\n%q", f.asked[1], want)
+	}
+}
+
+// A model may have more than one end of turn (Llama's <|eom_id|>, Qwen's
+// <|endoftext|>). One that the endpoint says has ended the turn does so: it is
+// no text of the reply, and no second one follows.
+func TestOtherEndOfTurn(t *testing.T) {
+	f := &ends{templated{template: llama, lines: []string{
+		`</think>So.<|eom|>`, `</think><tool_call>{"name": "finish", "arguments": {}}</tool_call><|eot|>`}}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format, b.Budget = f, true, calls.Auto, 10000
+	b.run(t)
+	if turn := b.rec.turns["1.1"]; turn.Content != "So." {
+		t.Errorf("content %q", turn.Content)
+	}
+	if strings.Contains(f.asked[1], "<|eom|><|eot|>") {
+		t.Errorf("the turn ends twice:\n%q", f.asked[1])
+	}
+}
+
+// ends says that the last id of a reply ended its turn.
+type ends struct{ templated }
+
+func (f *ends) Complete(ctx context.Context, r infer.TokenRequest) (infer.Reply, error) {
+	reply, err := f.templated.Complete(ctx, r)
+	reply.EndsTurn = true
+	return reply, err
+}
+
+// An edit of a call in the text keeps the thinking that the endpoint took out
+// of it.
+func TestEditOfCallAsText(t *testing.T) {
+	first := say(`<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call>`)
+	first.Reasoning = "hm"
+	b := newBench(t, first, call("finish", `{}`))
+	b.Format = calls.Auto
+	b.Gate.Pause()
+	sitting(t, b, stepper(t, b, "into"), func() {
+		if err := b.Gate.Edit(0, "bash", `{"a": 2}`); err != nil {
+			t.Error(err)
+		}
+	}, b.Gate.Continue)
+	if turn := b.rec.turns["1.2"]; turn.Reasoning != "hm" || turn.Content != "" || turn.Inline {
+		t.Errorf("%+v", turn)
+	}
+}
+
+// alternating is a template that takes a user's message only after a reply
+// without calls, as Mistral's do.
+func alternating(messages []infer.Message, generate bool) (string, error) {
+	users := 0
+	for _, m := range messages {
+		if m.Role == "user" || m.Role == "assistant" && m.ToolCalls == nil {
+			if (m.Role == "user") != (users%2 == 0) {
+				return "", &infer.Error{Kind: infer.BadRequest, Status: 400, Message: "conversation roles must alternate"}
+			}
+			users++
+		}
+	}
+	return mistral(messages, generate)
+}
+
+// What the harness adds by default is no message that such a template refuses:
+// the limit that the note is about ends the trajectory, not the endpoint.
+func TestNotesOfAnAlternatingTemplate(t *testing.T) {
+	f := &templated{template: alternating, lines: []string{
+		`<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call></s>`, `<tool_call>{"name": "bash", "arguments": {"a": 2}}</tool_call></s>`}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format, b.Budget, b.MaxTurns = f, true, calls.Auto, 10000, 2
+	if out := b.run(t); out.Reason != sessions.MaxIterationsReached {
+		t.Errorf("ended by %s: %s", out.Reason, out.Detail)
+	}
+}
+
+// strict refuses a conversation with arguments that are no JSON, as vLLM does.
+type strict struct{ *script }
+
+func (s strict) Chat(ctx context.Context, r infer.Request) (infer.Reply, error) {
+	for _, m := range r.Messages {
+		for _, c := range m.ToolCalls {
+			if !json.Valid([]byte(c.Arguments)) {
+				return infer.Reply{}, &infer.Error{Kind: infer.BadRequest, Status: 400, Message: "Expecting ',' delimiter"}
+			}
+		}
+	}
+	return s.script.Chat(ctx, r)
+}
+
+// A malformed call is the model's mistake, which it reads about: it does not
+// end the trajectory as if the endpoint were lost.
+func TestMalformedArgumentsGoBack(t *testing.T) {
+	b := newBench(t, call("bash", `{"command": "a" "b"}`), call("finish", `{}`))
+	b.Model = strict{b.model}
+	if out := b.run(t); out.Reason != sessions.FinishTool {
+		t.Errorf("ended by %s: %s", out.Reason, out.Detail)
 	}
 }

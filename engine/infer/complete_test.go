@@ -304,3 +304,19 @@ func TestTextOfIDs(t *testing.T) {
 		t.Errorf("got %q, streamed %q, %v", reply.Raw, streamed, err)
 	}
 }
+
+// An event that repeats what came before it repeats it: one that does not,
+// without a count that says it is new, is refused, not guessed at.
+func TestSGLangEventsThatDoNotFit(t *testing.T) {
+	for name, counts := range map[string][2]string{"no count": {"", ""}, "fewer": {`"completion_tokens":2,`, `"completion_tokens":1,`}} {
+		body := `data: {"text":"ab","output_ids":[31,32],"meta_info":{` + counts[0] + `"finish_reason":null}}` + "\n\n" +
+			`data: {"text":"c","output_ids":[33],"meta_info":{` + counts[1] + `"finish_reason":{"type":"stop"}}}` + "\n\ndata: [DONE]\n\n"
+		r := goOn
+		r.Stream = func(string) {}
+		got, err := completer(t, bySGLang, one(t, []byte(body))).Complete(t.Context(), r)
+		var e *Error
+		if !errors.As(err, &e) || e.Kind != Mismatch {
+			t.Errorf("%s: %v, %v; want a mismatch", name, got.OutputIDs, err)
+		}
+	}
+}

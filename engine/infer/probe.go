@@ -58,8 +58,9 @@ func (c *Client) Probe(ctx context.Context) (Capabilities, error) {
 	c.server.Store(&server)
 	c.oldLimit.Store(server != "openai")
 	caps.Metrics = c.probeMetrics(ctx)
-	// The text's answer must be a list of ids, whatever the status says.
-	if ids, err := c.TokenizeText(ctx, "a"); err == nil && len(ids) > 0 {
+	// The answer must be a list of ids, whatever the status says. Some servers
+	// take text alone; what a run needs is messages rendered.
+	if ids, err := c.Tokenize(ctx, []Message{{Role: "user", Content: "a"}}, nil, true); err == nil && len(ids) > 0 {
 		caps.Tokenize = true
 	}
 	ids, err := c.probeChat(ctx, &caps)

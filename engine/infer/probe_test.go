@@ -302,3 +302,33 @@ func TestHealth(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A /tokenize that takes text alone renders no messages: the probe does not say
+// that it does, else every first prompt of a run would fail.
+func TestProbeOfTextTokenizer(t *testing.T) {
+	pages := site{
+		"/v1/models":           `{"data":[{"id":"demo-8b","owned_by":"sglang","max_model_len":32768}]}`,
+		"/get_server_info":     `{"model_path":"x","version":"0.5.3"}`,
+		"/v1/chat/completions": withLogprobs,
+		"/generate":            `{"text":"a","output_ids":[9],"meta_info":{"finish_reason":{"type":"length"},"prompt_tokens":1,"completion_tokens":1}}`,
+	}
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/tokenize" {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		var body struct {
+			Prompt *string `json:"prompt"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || body.Prompt == nil {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"object":"error","message":"prompt: Field required","code":400}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"tokens":[64],"count":1,"max_model_len":32768}`)
+	})
+	caps, err := client.Probe(t.Context())
+	if err != nil || caps.Tokenize {
+		t.Errorf("%+v, %v", caps, err)
+	}
+}

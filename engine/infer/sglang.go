@@ -3,6 +3,7 @@ package infer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -159,6 +160,8 @@ func (b *builder) addCumulative(p *tokenPiece, u *usage) {
 		b.problem = fmt.Sprintf("%d token ids after %d, but %d are counted", len(p.ids), len(b.output), total)
 	case freshIDs:
 		b.output = append(b.output, p.ids...)
+	case len(p.ids) < len(b.output) || !slices.Equal(p.ids[:len(b.output)], b.output):
+		b.problem = fmt.Sprintf("%d token ids do not begin with the %d that came before", len(p.ids), len(b.output))
 	default:
 		b.output = p.ids
 	}

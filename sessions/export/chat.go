@@ -48,8 +48,11 @@ func (f chat) trajectory(c chosen, replies []reply) error {
 		if r.trains() && (r.Content != "" || r.Reasoning != "" || len(r.Calls) > 0) {
 			weight, trained = 1, trained+1
 		}
-		messages = append(messages, message{Role: "assistant", Content: r.Content, Reasoning: r.Reasoning,
-			Calls: calls(r.Calls), Weight: &weight})
+		m := message{Role: "assistant", Content: r.Content, Reasoning: r.Reasoning, Weight: &weight}
+		if !r.Inline { // else they stand in the content
+			m.Calls = calls(r.Calls)
+		}
+		messages = append(messages, m)
 	}
 	if trained == 0 {
 		f.sum.NoTokens++

@@ -43,6 +43,21 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// Calls that stood in the text were sent back as text: the conversation does
+// not hold them a second time.
+func TestChatOfCallsInText(t *testing.T) {
+	key := sessions.Key{Instance: "demo-1"}
+	r := record(t, key)
+	const text = `<tool_call>{"name": "bash", "arguments": {}}</tool_call>`
+	r.turn(sessions.Turn{Key: key, Index: 1, New: []sessions.Message{{Role: "user", Content: "Fix it."}}, Content: text, Inline: true,
+		Calls: []sessions.Call{{ID: "t0001c000", Name: "bash", Arguments: "{}"}}, Complete: true}, 0)
+	r.end(key, sessions.Done, sessions.FinishTool, one(1))
+	rows, _ := r.rows("chat", Options{})
+	if len(rows) != 1 || strings.Contains(rows[0], "tool_calls") || !strings.Contains(rows[0], `{"role":"assistant","content":"<tool_call>`) {
+		t.Errorf("got %s", rows)
+	}
+}
+
 func TestChat(t *testing.T) {
 	r := dialogue(t)
 	rows, sum := r.rows("chat", Options{Tools: []byte(`[{"type": "function", "function": {"name": "bash"}}]`)})
