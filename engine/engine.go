@@ -86,7 +86,8 @@ type trajectory struct {
 	kind    sandbox.Kind
 	attempt int
 	gate    *agent.Gate
-	skip    bool // ended in an earlier part of the run
+	skip    bool           // ended in an earlier part of the run
+	settled sessions.State // the end state that is still to be recorded, "" for none
 
 	turns    []sessions.Turn // recorded by an interrupted attempt
 	injected []string        // feedback it had not been sent yet
@@ -192,11 +193,14 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 	if row.Finish != "" {
 		switch reason := sessions.FinishReason(row.Finish); {
 		case row.Reward != nil:
-			return e.settle(ctx, t, sessions.Done)
+			t.settle(sessions.Done)
+			return nil
 		case reason == sessions.CancelledByPerson:
-			return e.settle(ctx, t, sessions.Cancelled)
+			t.settle(sessions.Cancelled)
+			return nil
 		case !reason.Rule().Evaluated:
-			return e.settle(ctx, t, sessions.Failed)
+			t.settle(sessions.Failed)
+			return nil
 		}
 		t.over = true // its patch is taken once its sandbox is brought back
 	}
@@ -209,10 +213,10 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 }
 
 // settle ends a trajectory whose last fact was recorded right before the crash.
-func (e *Engine) settle(ctx context.Context, t *trajectory, s sessions.State) error {
-	t.skip = true
+// The session is told once the run has started again.
+func (t *trajectory) settle(s sessions.State) {
+	t.skip, t.settled = true, s
 	t.done.Store(true)
-	return e.commit(ctx, t.key, sessions.KindState, sessions.StateChange{State: s})
 }
 
 // startAgain makes the next attempt of a trajectory; the one before stays in
@@ -269,10 +273,16 @@ func (e *Engine) begin(ctx context.Context) error {
 		resumed = resumed || t.skip || t.ran || t.turns != nil || t.attempt > 1
 	}
 	now := time.Now()
-	return e.store.Commit(ctx, sessions.Write{Events: []sessions.Event{
+	events := []sessions.Event{
 		sessions.NewEvent(now, sessions.Key{}, sessions.KindRunStarted, sessions.RunStarted{PID: os.Getpid(), Host: host, Resumed: resumed, Policy: d.Type}),
 		sessions.NewEvent(now, sessions.Key{}, sessions.KindLimits, e.limitsFact("config", "", d.Limits())),
-	}})
+	}
+	for _, t := range e.items {
+		if t.settled != "" {
+			events = append(events, sessions.NewEvent(now, t.key, sessions.KindState, sessions.StateChange{State: t.settled}))
+		}
+	}
+	return e.store.Commit(ctx, sessions.Write{Events: events})
 }
 
 // Wall is how long Run took, 0 before it has returned.

@@ -197,6 +197,8 @@ type Turn struct {
 	Content   string `json:"content"`
 	Calls     []Call `json:"calls"`
 	Finish    string `json:"finish_reason"` // the engine's: stop, length, tool_calls, …
+	// EndsTurn: the last output id ended the turn, as the endpoint says.
+	EndsTurn bool `json:"ends_turn,omitempty"`
 	// Inline: the calls were read out of Content, where they stand as text; the
 	// conversation carries them so, and what they returned as user messages.
 	Inline bool `json:"inline,omitempty"`

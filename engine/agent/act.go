@@ -111,7 +111,7 @@ func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation
 
 // observed are a turn's observations as messages.
 func observed(t *sessions.Turn) []sessions.Message {
-	if t.Inline {
+	if t.Inline || broken(t) {
 		return inline(t)
 	}
 	var out []sessions.Message

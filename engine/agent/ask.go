@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"time"
 
 	"rollbench/engine/infer"
@@ -16,7 +17,8 @@ import (
 
 // ask makes the next model call and commits the reply.
 func (l *Loop) ask(ctx context.Context) error {
-	l.fresh, l.injected = slices.Concat(l.fresh, l.notes(), l.injected), nil
+	l.remind()
+	l.fresh, l.injected = append(l.fresh, l.injected...), nil
 	for wait, waited := firstOutageWait, time.Duration(0); ; wait = min(2*wait, maxOutageWait) {
 		began := l.Now()
 		err := l.request(ctx)
@@ -181,7 +183,7 @@ func (l *Loop) newTurn(r infer.Reply) *sessions.Turn {
 	t := &sessions.Turn{
 		Key: l.Key, Attempt: l.Attempt, Index: l.turn + 1, Version: 1, Source: sessions.FromModel,
 		New: l.fresh, PromptIDs: r.PromptIDs, OutputIDs: r.OutputIDs, Logprobs: r.Logprobs,
-		Raw: r.Raw, Reasoning: r.Reasoning, Content: r.Content, Finish: r.FinishReason, Model: r.Model,
+		EndsTurn: r.EndsTurn, Raw: r.Raw, Reasoning: r.Reasoning, Content: r.Content, Finish: r.FinishReason, Model: r.Model,
 		PromptTokens: r.PromptTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens,
 		ModelWall: r.Wall, FirstToken: r.FirstToken,
 	}
@@ -225,7 +227,7 @@ func (l *Loop) keep(ctx context.Context, t *sessions.Turn, messages []infer.Mess
 		l.firstLen = t.PromptTokens
 	} else if at, broken := breakAt(l.last, t); broken {
 		t.NewSample, t.BreakAt = true, at
-		w.Events = append(w.Events, l.event(sessions.KindBreak, l.broken(ctx, t, at)))
+		w.Events = append(w.Events, l.event(sessions.KindBreak, l.breakFact(ctx, t, at)))
 	}
 	l.before, l.used = l.used, t.PromptTokens+t.OutputTokens-l.firstLen
 	w.Events = append(w.Events, l.replyEvent(t))
@@ -267,9 +269,9 @@ func breakAt(before, t *sessions.Turn) (int, bool) {
 	return 0, false
 }
 
-// broken describes a break with the two texts around it; ids where the
+// breakFact describes a break with the two texts around it; ids where the
 // endpoint cannot say the text.
-func (l *Loop) broken(ctx context.Context, t *sessions.Turn, at int) sessions.PrefixBroken {
+func (l *Loop) breakFact(ctx context.Context, t *sessions.Turn, at int) sessions.PrefixBroken {
 	whole := append(append([]int32{}, l.last.PromptIDs...), l.last.OutputIDs...)
 	return sessions.PrefixBroken{Turn: t.Index, Position: at,
 		Expected: l.around(ctx, whole, at), Got: l.around(ctx, t.PromptIDs, at)}
@@ -315,8 +317,20 @@ func wireCalls(in []sessions.Call) []infer.ToolCall {
 // assistant is a reply as a message of the next prompt.
 func assistant(t *sessions.Turn) infer.Message {
 	m := infer.Message{Role: "assistant", Content: t.Content, Reasoning: t.Reasoning}
-	if !t.Inline {
+	switch {
+	case t.Inline:
+	case broken(t):
+		for _, c := range t.Calls {
+			m.Content = strings.TrimLeft(m.Content+"\n"+fmt.Sprintf("<tool_call>\n{\"name\": %q, \"arguments\": %s}\n</tool_call>", c.Name, c.Arguments), "\n")
+		}
+	default:
 		m.ToolCalls = wireCalls(t.Calls)
 	}
 	return m
+}
+
+// broken: the turn has a call whose arguments are no JSON, which servers refuse
+// in a conversation. It is carried as text.
+func broken(t *sessions.Turn) bool {
+	return slices.ContainsFunc(t.Calls, func(c sessions.Call) bool { return !json.Valid([]byte(c.Arguments)) })
 }

@@ -347,13 +347,6 @@ func TestSeeds(t *testing.T) {
 func TestNotes(t *testing.T) {
 	b := newBench(t)
 	b.MaxTurns, b.Budget, b.LowBudget, b.Reminder = 4, 1000, 300, RemindLast
-	said := func() string {
-		var all []string
-		for _, m := range b.notes() {
-			all = append(all, m.Content)
-		}
-		return strings.Join(all, " ")
-	}
 	for _, c := range []struct {
 		turn, before, used int
 		want               string
@@ -365,16 +358,16 @@ func TestNotes(t *testing.T) {
 		{3, 700, 800, "This is the last turn: no call after this one is run."},
 	} {
 		b.turn, b.before, b.used = c.turn, c.before, c.used
-		if got := said(); got != c.want {
+		if got := b.note(); got != c.want {
 			t.Errorf("after turn %d with %d, then %d used: %q, want %q", c.turn, c.before, c.used, got, c.want)
 		}
 	}
 	b.Reminder, b.LowBudget, b.turn = RemindEvery, 0, 1
-	if got := said(); got != "Turns left: 3." {
+	if got := b.note(); got != "Turns left: 3." {
 		t.Errorf("%q", got)
 	}
 	b.Reminder, b.turn = RemindOff, 3
-	if got := said(); got != "" {
+	if got := b.note(); got != "" {
 		t.Errorf("%q", got)
 	}
 }

@@ -26,24 +26,33 @@ const (
 // Reminders are all reminders.
 func Reminders() []Reminder { return []Reminder{RemindEvery, RemindLast, RemindOff} }
 
-// notes to the model before its next turn. They depend on what is recorded
-// only, so that a resumed trajectory is told the same.
-func (l *Loop) notes() []sessions.Message {
+// note to the model for its next turn, "" for none. It depends on what is
+// recorded only, so that a resumed trajectory is told the same.
+func (l *Loop) note() string {
+	if l.turn == 0 {
+		return ""
+	}
 	var text []string
-	if left := l.Budget - l.used; l.LowBudget > 0 && l.turn > 0 && left <= l.LowBudget && l.Budget-l.before > l.LowBudget {
+	if left := l.Budget - l.used; l.LowBudget > 0 && left <= l.LowBudget && l.Budget-l.before > l.LowBudget {
 		text = append(text, fmt.Sprintf("About %d tokens are left for this task. Do only what matters most%s.", max(left, 0), l.thenFinish()))
 	}
 	switch left := l.MaxTurns - l.turn; {
-	case l.Reminder == RemindOff || l.turn == 0:
+	case l.Reminder == RemindOff:
 	case left == 1:
 		text = append(text, "This is the last turn: no call after this one is run.")
 	case l.Reminder == RemindEvery:
 		text = append(text, fmt.Sprintf("Turns left: %d.", left))
 	}
-	if text == nil {
-		return nil
+	return strings.Join(text, "\n")
+}
+
+// remind puts the note at the end of the newest message: a message of its own
+// would be one that templates with alternating roles refuse.
+func (l *Loop) remind() {
+	text, n := l.note(), len(l.fresh)
+	if text != "" && n > 0 {
+		l.fresh[n-1].Content = strings.TrimRight(l.fresh[n-1].Content, "\n") + "\n\n" + text
 	}
-	return []sessions.Message{{Role: "user", Content: strings.Join(text, "\n"), Source: sessions.FromHarness}}
 }
 
 // thenFinish asks for the finish tool, where there is one.

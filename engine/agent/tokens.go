@@ -82,7 +82,7 @@ func (l *Loop) readReply(ctx context.Context, t *sessions.Turn) error {
 		if err := l.learnClosing(ctx); err != nil && !errors.Is(err, errTemplate) {
 			return err
 		}
-		if last := t.OutputIDs[n-1]; slices.Contains(l.closing, last) {
+		if last := t.OutputIDs[n-1]; t.EndsTurn || slices.Contains(l.closing, last) {
 			mark, err := l.Model.Detokenize(ctx, []int32{last})
 			if err != nil && !errors.Is(err, infer.ErrNoTokenize) {
 				return err
@@ -153,15 +153,46 @@ func (l *Loop) after(ctx context.Context, reply *sessions.Turn, fresh []sessions
 	if err != nil {
 		return nil, err
 	}
-	at := index(rest, l.closing)
-	if at < 0 {
-		return nil, errTemplate
+	at, err := l.turnEnd(ctx, reply, rest)
+	if err != nil {
+		return nil, err
 	}
 	rest = rest[at:]
-	if n := len(reply.OutputIDs); n > 0 { // the reply ends within its end of turn, or before it
-		rest = rest[slices.Index(l.closing, reply.OutputIDs[n-1])+1:]
+	// The reply has a part of its end of turn already: the marker, or all of it.
+	has := min(len(l.closing), len(reply.OutputIDs), len(rest))
+	for has > 0 && !slices.Equal(reply.OutputIDs[len(reply.OutputIDs)-has:], rest[:has]) {
+		has--
 	}
-	return rest, nil
+	if has == 0 && reply.EndsTurn { // by another marker than the template's
+		has = 1
+	}
+	return rest[has:], nil
+}
+
+// turnEnd is where the reply's end of turn begins in what follows its last
+// word: calls have closing text of their own before it.
+func (l *Loop) turnEnd(ctx context.Context, reply *sessions.Turn, rest []int32) (int, error) {
+	if n := len(reply.OutputIDs); n > 0 && reply.EndsTurn {
+		within := rest
+		if len(reply.Calls) == 0 {
+			within = rest[:min(len(l.closing), len(rest))]
+		}
+		if at := slices.Index(within, reply.OutputIDs[n-1]); at >= 0 {
+			return at, nil
+		}
+	}
+	if len(reply.Calls) == 0 {
+		return 0, nil
+	}
+	whole, err := l.common(ctx, reply.Calls, nil, false)
+	if err != nil {
+		return 0, err
+	}
+	at := len(whole) - len(l.closing)
+	if at < 0 || at >= len(rest) || whole[at] != rest[at] {
+		return 0, errTemplate
+	}
+	return at, nil
 }
 
 // common is the common end of two renderings: of a reply with the calls and
@@ -188,14 +219,4 @@ func (l *Loop) common(ctx context.Context, calls []sessions.Call, fresh []infer.
 		return nil, errTemplate
 	}
 	return ids[0][len(ids[0])-n:], nil
-}
-
-// index of the first place where part stands in whole, -1 for none.
-func index(whole, part []int32) int {
-	for i := 0; i+len(part) <= len(whole); i++ {
-		if slices.Equal(whole[i:i+len(part)], part) {
-			return i
-		}
-	}
-	return -1
 }

@@ -307,8 +307,12 @@ func shown(n int) int {
 // freed place), then items resumed by a person, ready ones, and new ones.
 func (c *Core) admit() []Action {
 	if !c.stop {
-		for c.waitEval.len() > 0 && c.busy[Eval] < c.bounds.busy[Eval] && (c.items[c.waitEval.peek()].place || c.live < c.bounds.live) {
-			c.start(c.waitEval.pop(), Eval, evaling)
+		for c.busy[Eval] < c.bounds.busy[Eval] {
+			it, ok := c.nextEval()
+			if !ok {
+				break
+			}
+			c.start(it, Eval, evaling)
 		}
 		for c.waitBack.len() > 0 && c.busy[Run] < c.bounds.busy[Run] {
 			it := c.waitBack.pop()
@@ -327,6 +331,20 @@ func (c *Core) admit() []Action {
 	out := c.out
 	c.out = nil
 	return out
+}
+
+// nextEval takes the first item that waits for eval and has a place, or finds
+// one, out of its queue.
+func (c *Core) nextEval() (Item, bool) {
+	switch {
+	case c.waitEval.len() == 0:
+		return 0, false
+	case c.live < c.bounds.live || c.items[c.waitEval.peek()].place:
+		return c.waitEval.pop(), true
+	case !c.bounds.keep:
+		return 0, false
+	}
+	return c.waitEval.take(func(it Item) bool { return c.items[it].place })
 }
 
 // mayInit: a slot and a place are free, no trajectory waits for a place to be

@@ -28,3 +28,14 @@ func (q *queue) remove(it Item) {
 		q.items = slices.Delete(q.items, q.head+i, q.head+i+1)
 	}
 }
+
+// take the first item that is right out of the queue.
+func (q *queue) take(right func(Item) bool) (Item, bool) {
+	for _, it := range q.items[q.head:] {
+		if right(it) {
+			q.remove(it)
+			return it, true
+		}
+	}
+	return 0, false
+}

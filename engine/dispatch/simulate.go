@@ -3,6 +3,7 @@ package dispatch
 import (
 	"cmp"
 	"container/heap"
+	"math"
 	"slices"
 )
 
@@ -140,7 +141,7 @@ func (s *simulation) result(bound float64) Result {
 // spread the busy slots over the parts of the makespan.
 func (s *simulation) spread(r *Result) {
 	part := s.now / float64(len(r.RunBusy))
-	if part <= 0 {
+	if !(part > 0) || math.IsInf(part, 0) {
 		return
 	}
 	s.changes = append(s.changes, busyRun{s.now, 0})

@@ -40,14 +40,14 @@ func TestWaitForEvalOverAStop(t *testing.T) {
 	}
 }
 
-// A verdict that a crash kept from its end state is settled by the resume,
-// before the run starts again: the time in between is nobody's.
+// A verdict that a crash kept from its end state is settled by the resume: the
+// time in between is nobody's.
 func TestSettledAfterACrash(t *testing.T) {
 	p := record(t)
 	p.state(1, a, sessions.Ran)
 	p.state(2, a, sessions.Evaluating)
-	p.state(5000, a, sessions.Done) // by the process that resumes
 	p.add(5000, sessions.Key{}, sessions.KindRunStarted, sessions.RunStarted{Resumed: true})
+	p.state(5000, a, sessions.Done) // by the process that resumes
 	if s := p.run.Stages()[evalStage].Service; s.Max > time.Minute {
 		t.Errorf("eval took %v", s.Max)
 	}
@@ -63,7 +63,7 @@ func TestInvalidCallsDidNotRun(t *testing.T) {
 	for range 10 {
 		p.tool(a, "bash", "timeout", 30*time.Second)
 	}
-	if bash := p.run.Tools()[0]; bash.Wall.P50 != 30*time.Second {
+	if bash := p.run.Tools()[0]; bash.Calls != 10 || !bash.Warn() || bash.Wall.P50 != 30*time.Second {
 		t.Errorf("p50 %v of calls that ran, want 30 s", bash.Wall.P50)
 	}
 }

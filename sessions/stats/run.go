@@ -20,7 +20,8 @@ const (
 
 // Run adds up the events of one run. It is not safe for concurrent use.
 type Run struct {
-	seq    int64 // of the last event seen
+	seq    int64     // of the last event seen
+	last   time.Time // its time
 	clocks []clock
 	index  map[sessions.Key]int
 	stages [3]stage
@@ -99,10 +100,12 @@ func (r *Run) Follow(ctx context.Context, s sessions.Reader) error {
 // See one event, in the order of their Seq.
 func (r *Run) See(e sessions.Event) error {
 	r.seq = e.Seq
+	before := r.last
+	r.last = e.Time
 	var err error
 	switch e.Kind {
 	case sessions.KindRunStarted:
-		r.started(e.Time)
+		r.started(e.Time, before)
 	case sessions.KindLimits:
 		err = read(e, func(l sessions.Limits) { r.limits = &l })
 	case sessions.KindLimit:
@@ -116,7 +119,7 @@ func (r *Run) See(e sessions.Event) error {
 	r.moved = e.Time
 	switch e.Kind {
 	case sessions.KindAttempt:
-		c.called = nil
+		c.called, c.run, c.seconds = nil, 0, [3]float64{}
 	case sessions.KindState:
 		err = read(e, func(s sessions.StateChange) { r.enter(c, s.State, e.Time) })
 	case sessions.KindToolFinished:
@@ -136,12 +139,19 @@ func read[T any](e sessions.Event, use func(T)) error {
 	return nil
 }
 
-// started: nothing was under way between the end of the process before and
-// this one; whoever had not ended queues again.
-func (r *Run) started(at time.Time) {
+// started: nothing was under way between the end of the process before, which
+// was at its last event, and this one; whoever had not ended queues again.
+func (r *Run) started(at, before time.Time) {
 	for i := range r.clocks {
 		c := &r.clocks[i]
-		if !c.ended && c.in != sessions.Ran {
+		switch {
+		case c.ended || c.in == sessions.Ran:
+		case c.in == sessions.Evaluating:
+			c.in = sessions.Ran
+		case c.in == sessions.Running:
+			c.run += max(before.Sub(c.since), 0)
+			c.in = sessions.Queued
+		default:
 			c.in = sessions.Queued
 		}
 		c.since = at
@@ -165,7 +175,6 @@ func (r *Run) enter(c *clock, next sessions.State, at time.Time) {
 	}
 	switch {
 	case next == sessions.Init:
-		c.seconds, c.run = [3]float64{}, 0
 		r.stages[initStage].wait.add(spent)
 	case next == sessions.Running && c.in == sessions.Ready:
 		r.stages[runStage].wait.add(spent)
@@ -186,7 +195,12 @@ func (r *Run) struck(l sessions.LimitStruck) {
 	}
 }
 
+// finished counts a call that ran: one with wrong arguments or of an unknown
+// tool says nothing of a tool's capacity.
 func (r *Run) finished(c *clock, f sessions.ToolFinished) {
+	if f.Status == "invalid" {
+		return
+	}
 	i := slices.IndexFunc(r.tools, func(t tool) bool { return t.name == f.Tool })
 	if i < 0 {
 		i = len(r.tools)
