@@ -182,6 +182,9 @@ func (r *Run) enter(c *clock, next sessions.State, at time.Time) {
 		r.stages[evalStage].wait.add(spent)
 	}
 	c.in, c.since, c.ended = next, at, next.Ended()
+	if c.ended {
+		c.called = nil // without a reward it stayed
+	}
 }
 
 func (r *Run) left(c *clock, stage int, took time.Duration) {
