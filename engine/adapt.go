@@ -14,18 +14,24 @@ const adaptiveKV = "kv"
 
 // adaptive is the controller of the run limit, nil where the limit is fixed.
 func (e *Engine) adaptive() *dispatch.Adaptive {
-	d := e.opt.Config.Dispatcher
-	if d.Adaptive != adaptiveKV {
+	if e.opt.Config.Dispatcher.Adaptive != adaptiveKV {
 		return nil
 	}
-	most := d.AdaptiveMax
+	return &dispatch.Adaptive{}
+}
+
+// adaptiveBounds of the run limit: as configured, else what the limit of live
+// sandboxes allows now.
+func (e *Engine) adaptiveBounds() (least, most int) {
+	d := e.opt.Config.Dispatcher
+	most = d.AdaptiveMax
 	if most == 0 {
-		most = d.MaxLive
+		most = e.Limits().Live
 	}
 	if most == 0 || most > len(e.items) {
 		most = len(e.items)
 	}
-	return &dispatch.Adaptive{Min: min(d.AdaptiveMin, most), Max: most}
+	return min(d.AdaptiveMin, most), most
 }
 
 // adapt gives the controller a look and does what it says.
@@ -37,10 +43,16 @@ func (e *Engine) adapt(ctx context.Context, a *dispatch.Adaptive, now time.Time)
 	if limit == 0 {
 		limit = len(e.items)
 	}
+	a.Min, a.Max = e.adaptiveBounds()
 	next, why := a.Next(limit, e.load(now))
 	switch {
 	case next != limit:
-		return e.changeLimits("adaptive", why, func(l Limits) Limits { l.Run = next; return l })
+		return e.changeLimits("adaptive", why, func(l Limits) Limits {
+			if l.Run == limit || l.Run == 0 { // else a person changed it meanwhile
+				l.Run = next
+			}
+			return l
+		})
 	case why != "":
 		return e.commit(ctx, sessions.Key{}, sessions.KindWarning, sessions.Warning{Text: "dispatcher.adaptive: " + why})
 	}

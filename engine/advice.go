@@ -11,8 +11,9 @@ import (
 )
 
 // WhatIf simulates a run, live or finished, with other settings: its own
-// dispatcher on the stage times that the session recorded. Trajectories whose
-// times are not known yet count as their siblings, else as others of the run.
+// dispatcher on the stage times that the session recorded, from its start, as if
+// they did not depend on the load. Trajectories whose times are not known yet
+// count as their siblings, else as others of the run.
 func WhatIf(ctx context.Context, r sessions.Reader) (Advice, error) {
 	var c Config
 	if err := json.Unmarshal(r.Run().Config, &c); err != nil {
@@ -33,7 +34,11 @@ func WhatIf(ctx context.Context, r sessions.Reader) (Advice, error) {
 		return advice, nil
 	}
 	now := dispatch.Setting{Policy: dispatch.Policy(c.Dispatcher.Type), Order: dispatch.Order(c.Dispatcher.Order), Limits: limits}
-	all := dispatch.Advise(now, jobs, MeanTimes(jobs))
+	var history map[string]float64
+	if now.Order == dispatch.LongestFirst { // the order it has; earlier runs are not at hand
+		history = MeanTimes(jobs)
+	}
+	all := dispatch.Advise(now, jobs, history)
 	for _, v := range all {
 		advice.Outlooks = append(advice.Outlooks, Outlook{Change: v.Change, Policy: string(v.Policy), Order: string(v.Order), Limits: v.Limits,
 			Makespan: v.Result.Makespan, Saves: v.Saves, MostLive: v.Result.MostLive, RunUse: v.Result.RunUse})
@@ -56,6 +61,9 @@ func predicted(times []stats.Times) (jobs []dispatch.Job, known int) {
 			continue
 		}
 		recorded = append(recorded, dispatch.Job{Group: t.Key.Instance, Seconds: t.Seconds})
+		if !t.Whole {
+			continue
+		}
 		s := sum[t.Key.Instance]
 		for st, took := range t.Seconds {
 			s[st] += took

@@ -155,11 +155,14 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 		e.items = append(e.items, t)
 		e.index[t.key] = dispatch.Item(i)
 	}
+	if err := e.recallBlocked(ctx); err != nil {
+		return nil, err
+	}
 	e.endpoint.Store(&Endpoint{URL: o.Client.URL(), Model: e.run.Model, Healthy: true, Capabilities: o.Capabilities})
 	e.gpus.Store(&[]GPU{})
 	e.isolation = kinds.isolation(ctx)
 	e.live = dispatch.NewLive(e.core(), (*stages)(e))
-	e.pool = newPool(o.Config.Dispatcher.Type, func() int { return e.live.Snapshot().MaxLive })
+	e.pool = newPool(o.Config.Dispatcher.Type, func() int { return e.live.Snapshot().MaxLive }, o.Log)
 	return e, nil
 }
 

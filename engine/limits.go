@@ -48,7 +48,7 @@ func (e *Engine) changeLimits(who, why string, change func(Limits) Limits) error
 	e.limits = l
 	e.mu.Unlock()
 	e.live.SetLimits(l)
-	return nil
+	return e.pool.lowered()
 }
 
 func (e *Engine) limitsFact(who, why string, l Limits) sessions.Limits {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"log/slog"
 	"testing"
 
 	"rollbench/sandbox"
@@ -14,7 +15,7 @@ func TestIdleEnvironmentsAreLowered(t *testing.T) {
 		return &clean{sb, r.local, new(int), func(sandbox.Spec) error { return nil }}, nil
 	}
 	room := 4
-	p := newPool("async_batch_bounded", func() int { return room })
+	p := newPool("async_batch_bounded", func() int { return room }, slog.New(slog.DiscardHandler))
 	defer p.close()
 	open := func() sandbox.Sandbox {
 		sb, err := p.open(t.Context(), r.local, sandbox.Spec{Name: "x", Workdir: "/testbed", Labels: map[string]string{"run": "r"}})

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,6 +33,51 @@ type measured struct {
 	tools   []stats.Tool
 	blocked [3]map[string]time.Duration
 	stall   *Stall
+}
+
+// BlockedOver is how long each stage had a free slot and work to come, by what
+// it waited for, over a run's time series. Breaks between the parts of a run
+// do not count.
+func BlockedOver(points []Point) (blocked [3]map[string]time.Duration) {
+	longest := 10 * time.Second
+	if n := len(points); n > 1 { // of a long run few points stay
+		longest = max(longest, 4*points[n-1].At.Sub(points[0].At)/time.Duration(n))
+	}
+	for i := range points {
+		if i+1 == len(points) {
+			break
+		}
+		d := points[i+1].At.Sub(points[i].At)
+		if d <= 0 || d > longest {
+			continue
+		}
+		for st, by := range points[i].Blocked {
+			if by == "" {
+				continue
+			}
+			if blocked[st] == nil {
+				blocked[st] = map[string]time.Duration{}
+			}
+			blocked[st][by] += d
+		}
+	}
+	return blocked
+}
+
+// recallBlocked goes on with what the earlier parts of the run were blocked by.
+func (e *Engine) recallBlocked(ctx context.Context) error {
+	series, err := e.store.Series(ctx)
+	if err != nil {
+		return err
+	}
+	points := make([]Point, len(series))
+	for i, data := range series {
+		if err := json.Unmarshal(data, &points[i]); err != nil {
+			return fmt.Errorf("read the series of run %s: %w", e.run.ID, err)
+		}
+	}
+	e.meter.now.blocked = BlockedOver(points)
+	return nil
 }
 
 func (m *meter) read() measured {

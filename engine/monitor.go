@@ -89,7 +89,7 @@ func (e *Engine) saveGauge(ctx context.Context) {
 func pointOf(s *Status) Point {
 	p := Point{At: s.At, Ready: s.Ready.Waiting, Held: s.Held, Live: s.Live, Ended: s.Ended}
 	for i, q := range []Queue{s.Init, s.Run, s.Eval} {
-		p.Waiting[i], p.Busy[i], p.Limit[i] = q.Waiting, q.Busy, q.Limit
+		p.Waiting[i], p.Busy[i], p.Limit[i], p.Blocked[i] = q.Waiting, q.Busy, q.Limit, q.Blocked
 	}
 	if g := s.Endpoint.Gauges; g != nil {
 		p.Requests, p.Queued, p.KVUse, p.Tokens = g.Running, g.Waiting, g.KVUse, g.TokensPerSec

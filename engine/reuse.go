@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -17,6 +18,7 @@ import (
 type pool struct {
 	on   bool
 	room func() int // environments there may be now, 0: no limit
+	log  *slog.Logger
 	mu   sync.Mutex // guards all below
 	n    int        // environments opened
 	idle []*environment
@@ -31,8 +33,8 @@ type environment struct {
 	fits string // what a spec must have in common with it
 }
 
-func newPool(policy string, room func() int) *pool {
-	return &pool{on: dispatch.Policy(policy) == dispatch.AsyncBatchBounded, room: room, used: map[sandbox.Sandbox]*environment{}}
+func newPool(policy string, room func() int, log *slog.Logger) *pool {
+	return &pool{on: dispatch.Policy(policy) == dispatch.AsyncBatchBounded, room: room, log: log, used: map[sandbox.Sandbox]*environment{}}
 }
 
 func fits(k sandbox.Kind, s sandbox.Spec) string {
@@ -46,14 +48,17 @@ func (p *pool) open(ctx context.Context, from sandbox.Provider, spec sandbox.Spe
 		return from.Open(ctx, spec)
 	}
 	want := fits(from.Kind(), spec)
-	found, n := p.pick(want)
+	found, n, surplus := p.pick(want)
+	if err := closeAll(surplus); err != nil {
+		return nil, err
+	}
 	if found != nil && found.fits == want {
 		p.lend(found)
 		return found.sb, nil
 	}
 	if found != nil {
-		if err := found.sb.Close(); err != nil {
-			return nil, fmt.Errorf("close an idle environment: %w", err)
+		if err := closeAll([]*environment{found}); err != nil {
+			return nil, err
 		}
 	}
 	spec.Name = fmt.Sprintf("environment.%d", n)
@@ -66,18 +71,49 @@ func (p *pool) open(ctx context.Context, from sandbox.Provider, spec sandbox.Spe
 	return sb, nil
 }
 
-// pick an idle environment that fits, else any; n numbers a new one.
-func (p *pool) pick(want string) (found *environment, n int) {
+// pick an idle environment that fits, else any; n numbers a new one. surplus
+// are those above a lowered limit.
+func (p *pool) pick(want string) (found *environment, n int, surplus []*environment) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.n++
-	if len(p.idle) == 0 {
-		return nil, p.n
+	if len(p.idle) > 0 {
+		i := max(slices.IndexFunc(p.idle, func(x *environment) bool { return x.fits == want }), 0)
+		found = p.idle[i]
+		p.idle = slices.Delete(p.idle, i, i+1)
 	}
-	i := max(slices.IndexFunc(p.idle, func(x *environment) bool { return x.fits == want }), 0)
-	found = p.idle[i]
-	p.idle = slices.Delete(p.idle, i, i+1)
-	return found, p.n
+	return found, p.n, p.above(1)
+}
+
+// above the limit are idle environments when so many more are about to be used.
+// mu is held.
+func (p *pool) above(more int) []*environment {
+	room := p.room()
+	if room <= 0 {
+		return nil
+	}
+	over := min(max(len(p.used)+more+len(p.idle)-room, 0), len(p.idle))
+	surplus := slices.Clone(p.idle[:over])
+	p.idle = slices.Delete(p.idle, 0, over)
+	return surplus
+}
+
+// lowered closes what a lowered limit leaves no room for.
+func (p *pool) lowered() error {
+	p.mu.Lock()
+	surplus := p.above(0)
+	p.mu.Unlock()
+	return closeAll(surplus)
+}
+
+func closeAll(all []*environment) error {
+	var errs []error
+	for _, x := range all {
+		if err := x.sb.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close idle %s: %w", x.spec.Name, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (p *pool) lend(x *environment) {
@@ -97,7 +133,11 @@ func (p *pool) give(ctx context.Context, sb sandbox.Sandbox, worked bool) error 
 	if room := p.room(); room > 0 && others >= room { // the limit was lowered
 		worked = false
 	}
-	if x == nil || !worked || !can || ctx.Err() != nil || r.Reset(ctx, x.spec) != nil {
+	if x == nil || !worked || !can || ctx.Err() != nil {
+		return sb.Close()
+	}
+	if err := r.Reset(ctx, x.spec); err != nil {
+		p.log.Warn("environment is replaced", "error", err)
 		return sb.Close()
 	}
 	p.mu.Lock()
@@ -109,11 +149,8 @@ func (p *pool) give(ctx context.Context, sb sandbox.Sandbox, worked bool) error 
 // close what is idle.
 func (p *pool) close() error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	var errs []error
-	for _, x := range p.idle {
-		errs = append(errs, x.sb.Close())
-	}
+	idle := p.idle
 	p.idle = nil
-	return errors.Join(errs...)
+	p.mu.Unlock()
+	return closeAll(idle)
 }

@@ -61,7 +61,7 @@ type Queue struct {
 	// init, run or eval (that stage is behind), sandboxes (none is free), held
 	// (a person holds what it would work on); "" when it is not idle.
 	Blocked string `json:"blocked,omitempty"`
-	// BlockedFor is how long it has been so in this part of the run, by what.
+	// BlockedFor is how long it has been so in this run, by what.
 	BlockedFor map[string]time.Duration `json:"blocked_for_ns,omitempty"`
 	Times      *stats.Stage             `json:"times,omitempty"` // of init, run and eval
 }
@@ -90,6 +90,8 @@ type Point struct {
 	Held    int       `json:"held"`
 	Live    int       `json:"live"`
 	Ended   int       `json:"ended"`
+	// Blocked is what init, run and eval wait for with a free slot, see Queue.
+	Blocked [3]string `json:"x"`
 	// Of the endpoint and the GPUs; absent when not known.
 	Requests *float64 `json:"req,omitempty"`   // running
 	Queued   *float64 `json:"queue,omitempty"` // waiting

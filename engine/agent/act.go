@@ -128,12 +128,16 @@ func inline(t *sessions.Turn) []sessions.Message {
 		return nil
 	}
 	var parts []string
+	source := sessions.FromHarness
 	for _, o := range t.Observations {
+		if o.Source != sessions.FromHarness {
+			source = sessions.FromTool
+		}
 		text := o.Text
 		if len(t.Observations) > 1 {
 			text = "Result of " + o.Tool + ":\n" + text
 		}
 		parts = append(parts, text)
 	}
-	return []sessions.Message{{Role: "user", Content: strings.Join(parts, "\n\n"), Source: sessions.FromTool}}
+	return []sessions.Message{{Role: "user", Content: strings.Join(parts, "\n\n"), Source: source}}
 }

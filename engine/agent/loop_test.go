@@ -111,7 +111,7 @@ func TestCorrections(t *testing.T) {
 		{say("thinking aloud"), "user", "No tool was called."},
 		{say(`<tool_call>{"name": "bash"`), "user", "its end </tool_call> is missing"},
 		{say(`<tool_call>{"name" bash}</tool_call>`), "user", "could not be read"},
-		{call("bash", `{"command": `), "tool", "not valid JSON"},
+		{call("bash", `{"command": `), "user", "not valid JSON"}, // such a call goes back as text
 	} {
 		b := newBench(t, c.reply, call("finish", `{}`))
 		b.run(t)

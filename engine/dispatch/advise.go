@@ -44,7 +44,8 @@ var limitKeys = []limitKey{
 // Advise simulates the jobs under the setting as it is, which comes first, and
 // under each single change that might help, the best first: a limit raised by a
 // half or doubled, another policy, another order. history is for
-// LongestFirst: how long a trajectory of a group takes, in seconds.
+// LongestFirst: how long a trajectory of a group took before, in seconds; without
+// one that order is not tried, since the jobs' own times are hindsight.
 func Advise(now Setting, jobs []Job, history map[string]float64) []Variant {
 	groups := make([]string, len(jobs))
 	for i, j := range jobs {
@@ -55,7 +56,7 @@ func Advise(now Setting, jobs []Job, history map[string]float64) []Variant {
 	}
 	base := Variant{Setting: now, Change: "as it is", Result: as(now)}
 	var all []Variant
-	for _, v := range changes(now, len(jobs)) {
+	for _, v := range changes(now, len(jobs), history != nil) {
 		v.Result = as(v.Setting)
 		if base.Result.Makespan > 0 {
 			v.Saves = 1 - v.Result.Makespan/base.Result.Makespan
@@ -66,7 +67,7 @@ func Advise(now Setting, jobs []Job, history map[string]float64) []Variant {
 	return append([]Variant{base}, all...)
 }
 
-func changes(now Setting, n int) []Variant {
+func changes(now Setting, n int, history bool) []Variant {
 	var out []Variant
 	for _, k := range limitKeys {
 		old := *k.of(&now.Limits)
@@ -92,7 +93,7 @@ func changes(now Setting, n int) []Variant {
 		}
 	}
 	for _, o := range Orders() {
-		if o != now.Order {
+		if o != now.Order && (o != LongestFirst || history) {
 			v := Variant{Setting: now, Change: "order " + string(o)}
 			v.Order = o
 			out = append(out, v)

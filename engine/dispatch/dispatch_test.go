@@ -201,10 +201,22 @@ func TestRandomSchedules(t *testing.T) {
 			it := Item(rng.IntN(n))
 			s.after(rng.Float64()*5, func() { s.cancel(it) })
 		}
-		if rng.IntN(3) == 0 {
-			s.after(rng.Float64()*3, func() {
+		if rng.IntN(4) == 0 { // a resumed run: some have ended, some enter at eval
+			for it := range Item(n) {
+				switch rng.IntN(4) {
+				case 0:
+					s.core.Skip(it)
+					s.ended[it], s.state[it] = 1, "ended"
+				case 1:
+					s.core.SkipToEval(it)
+					s.state[it] = "ran"
+				}
+			}
+		}
+		for range rng.IntN(4) {
+			s.after(rng.Float64()*5, func() {
 				s.lowered = true
-				s.apply(s.core.SetLimits(Limits{Init: 1, Run: 1 + rng.IntN(3), Eval: 1, Live: 1 + rng.IntN(3)}))
+				s.apply(s.core.SetLimits(Limits{Init: rng.IntN(3), Run: rng.IntN(4), Eval: rng.IntN(3), Live: rng.IntN(4), Ready: rng.IntN(3)}))
 			})
 		}
 		t.Run(fmt.Sprintf("%d_%s_%+v_n%d", seed, p, l, n), func(t *testing.T) { s.t = t; s.run() })

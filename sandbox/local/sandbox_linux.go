@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,8 +20,8 @@ type Sandbox struct {
 	closed bool
 }
 
-// Reset opens a fresh folder while the old one is being closed. Nothing is taken
-// over, since commands change more than files and processes: limits and priority
+// Reset closes the old folder and opens a fresh one: there are never two. Nothing
+// is taken over, since commands change more than files and processes: limits and priority
 // of the init, which has their user, ports that wait for late packets, shared
 // memory, keys. Without containment they may have changed the whole machine, and
 // the answer is ErrNoReset.
@@ -36,15 +35,11 @@ func (s *Sandbox) Reset(ctx context.Context, spec sandbox.Spec) error {
 	if err := s.resettable(old, spec); err != nil {
 		return fmt.Errorf("reset sandbox %s: %w", old.id, err)
 	}
-	var closing sync.WaitGroup
-	var closed error
-	closing.Go(func() { closed = old.Close() })
-	fresh, err := s.p.openAt(ctx, spec, old.level)
-	closing.Wait()
-	if err == nil && closed != nil {
-		err = fresh.Close()
+	if err := old.Close(); err != nil {
+		return fmt.Errorf("reset sandbox %s: %w", old.id, err)
 	}
-	if err = errors.Join(closed, err); err != nil {
+	fresh, err := s.p.openAt(ctx, spec, old.level)
+	if err != nil {
 		return fmt.Errorf("reset sandbox %s: %w", old.id, err)
 	}
 	s.now.Store(fresh)

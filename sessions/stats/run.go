@@ -267,7 +267,7 @@ func (r *Run) Times() []Times {
 	out := make([]Times, len(r.clocks))
 	for i := range r.clocks {
 		c := &r.clocks[i]
-		out[i] = Times{Key: c.key, Seconds: c.seconds, Ended: c.ended}
+		out[i] = Times{Key: c.key, Seconds: c.seconds, Ended: c.ended, Whole: c.in == sessions.Done}
 	}
 	return out
 }

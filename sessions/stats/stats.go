@@ -59,4 +59,6 @@ type Times struct {
 	Key     sessions.Key `json:"key"`
 	Seconds [3]float64   `json:"seconds"` // working time in init, run, eval
 	Ended   bool         `json:"ended"`
+	// Whole: it went its whole way and was done.
+	Whole bool `json:"whole"`
 }

@@ -84,8 +84,8 @@ func TestStageTimes(t *testing.T) {
 	}
 }
 
-// The time between a dead process and its successor is nobody's work, and a
-// new attempt starts from nothing.
+// The time between a dead process and its successor is nobody's work: the dead
+// one worked until its last event, at 2 s.
 func TestResumedTimes(t *testing.T) {
 	p := record(t)
 	p.state(0, a, sessions.Init)
@@ -100,10 +100,10 @@ func TestResumedTimes(t *testing.T) {
 	p.state(1008, a, sessions.Ran)
 	p.state(1004, b, sessions.Evaluating)
 	s := p.run.Stages()
-	if s[1].Service.N != 1 || s[1].Service.Max != 5*time.Second || s[0].Wait.Max != time.Second || s[2].Wait.Max != 4*time.Second {
+	if s[1].Service.N != 1 || s[1].Service.Max != 6*time.Second || s[0].Wait.Max != time.Second || s[2].Wait.Max != 4*time.Second {
 		t.Errorf("run %+v, waited for init %+v, for eval %+v", s[1].Service, s[0].Wait, s[2].Wait)
 	}
-	if got := p.run.Times()[0]; got.Seconds != [3]float64{2, 5, 0} || got.Ended {
+	if got := p.run.Times()[0]; got.Seconds != [3]float64{2, 6, 0} || got.Ended {
 		t.Errorf("%+v", got)
 	}
 }

@@ -207,7 +207,7 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 		return meta, placed(err, place)
 	}
 	for _, key := range meta.Undecoded() {
-		if slices.Contains(key, "val_config") { // checked when it is put over its table
+		if at := slices.Index(key, "val_config"); at >= 0 && at < len(key)-1 { // checked when it is put over its table
 			continue
 		}
 		where := place

@@ -112,6 +112,9 @@ func (a *app) liveRun(ctx context.Context, policy string) (row liveRow, err erro
 			fmt.Fprintf(a.err, "  %s: %d ended, init %s, run %s, eval %s\n", policy, s.Ended, queue(s.Init), queue(s.Run), queue(s.Eval))
 		}
 	}
+	if ctx.Err() != nil {
+		return row, &exit{1, fmt.Errorf("interrupted; run %s is stopped, and `%s resume %s` goes on with it", id, self(), id)}
+	}
 	if err != nil {
 		return row, &exit{1, err}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"database/sql"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func TestPastTimesAreOfWholeTrajectories(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := pastTimes(t.Context(), home, "")
+	got, _, err := pastTimes(t.Context(), home, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,8 @@ func TestPastTimesWithoutBrokenSessions(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pastTimes(t.Context(), home, ""); err != nil {
-		t.Error(err)
+	history, unread, err := pastTimes(t.Context(), home, "")
+	if err != nil || len(history) != 0 || len(unread) != 1 || !strings.Contains(unread[0], "run r-1 is left out of the history: ") {
+		t.Errorf("%v %q %v", history, unread, err)
 	}
 }

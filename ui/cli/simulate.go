@@ -129,9 +129,6 @@ func (a *app) simulate(ctx context.Context, f whatIf) error {
 		return err
 	}
 	now := dispatch.Setting{Policy: dispatch.Policy(c.Dispatcher.Type), Order: dispatch.Order(c.Dispatcher.Order), Limits: limits}
-	if history == nil {
-		history = engine.MeanTimes(jobs)
-	}
 	if text := dispatch.Recommend(dispatch.Advise(now, jobs, history)); text != "" {
 		fmt.Fprintf(a.out, "with %s, %s: %s\n", now.Policy, now.Order, text)
 	}
@@ -144,7 +141,7 @@ func (a *app) asRun(ctx context.Context, id string, c *config) error {
 	if err != nil {
 		return err
 	}
-	run, err := readRun(ctx, dir, cmp.Or(id, "latest"))
+	run, limits, err := readLimits(ctx, dir, cmp.Or(id, "latest"))
 	if err != nil {
 		return err
 	}
@@ -154,6 +151,9 @@ func (a *app) asRun(ctx context.Context, id string, c *config) error {
 	as.Dispatcher = &c.Dispatcher
 	if err := json.Unmarshal(run.Config, &as); err != nil {
 		return fmt.Errorf("read the configuration of run %s: %w", run.ID, err)
+	}
+	if limits != nil {
+		c.Dispatcher.SetLimits(*limits)
 	}
 	for _, s := range a.overrides() {
 		if err := c.set(s); err != nil {
@@ -207,7 +207,7 @@ func (f whatIf) read(ctx context.Context) ([]dispatch.Job, map[string]float64, e
 	if source == "" {
 		source, isFile = runArg(slices.DeleteFunc([]string{f.run}, func(s string) bool { return s == "" })), false
 	}
-	jobs, err := readJobs(ctx, dir, source, isFile)
+	jobs, err := readJobs(ctx, dir, source, isFile, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -218,16 +218,19 @@ func (f whatIf) read(ctx context.Context) ([]dispatch.Job, map[string]float64, e
 		return jobs, nil, nil
 	}
 	_, missing := os.Stat(f.history)
-	before, err := readJobs(ctx, dir, f.history, missing == nil)
+	before, err := readJobs(ctx, dir, f.history, missing == nil, true)
 	return jobs, engine.MeanTimes(before), err
 }
 
-func readJobs(ctx context.Context, home, source string, isFile bool) ([]dispatch.Job, error) {
+func readJobs(ctx context.Context, home, source string, isFile, whole bool) ([]dispatch.Job, error) {
 	if isFile {
 		return readTrace(source)
 	}
-	return readStageTimes(ctx, home, source)
+	return readStageTimes(ctx, home, source, whole)
 }
+
+// longestStage that a trace may have, in seconds: some thirty years.
+const longestStage = 1e9
 
 // readTrace reads {instance, trajectory, init_s, run_s, eval_s} rows.
 func readTrace(path string) ([]dispatch.Job, error) {
@@ -247,8 +250,8 @@ func readTrace(path string) ([]dispatch.Job, error) {
 	jobs := make([]dispatch.Job, len(rows))
 	for i, r := range rows {
 		for st, v := range []*float64{r.Init, r.Run, r.Eval} {
-			if r.Instance == "" || v == nil || *v < 0 {
-				return nil, fmt.Errorf("read trace %s: row %d needs instance and non-negative init_s, run_s, eval_s", path, i+1)
+			if r.Instance == "" || v == nil || !(*v >= 0 && *v <= longestStage) {
+				return nil, fmt.Errorf("read trace %s: row %d needs instance, and init_s, run_s, eval_s from 0 to %g", path, i+1, longestStage)
 			}
 			jobs[i].Seconds[st] = *v
 		}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"rollbench/engine"
 	"rollbench/sessions"
 	"rollbench/sessions/stats"
+	"rollbench/tools"
 )
 
 func (a *app) statsCommand() *cobra.Command {
@@ -152,6 +155,11 @@ func (a *app) printStats(s runStats) error {
 			took(st.Service.P99), took(st.Service.Max), took(st.Wait.P50), took(st.Wait.P90), took(st.Wait.Max), st.Struck)
 	}
 	w.Flush()
+	for i, by := range engine.BlockedOver(s.Series) {
+		for _, what := range slices.Sorted(maps.Keys(by)) {
+			fmt.Fprintf(&b, "%s had a free slot and waited for %s: %s\n", []string{"init", "run", "eval"}[i], word(what), took(by[what]))
+		}
+	}
 	printTools(&b, s.Tools)
 	printLimits(&b, s)
 	printSeries(&b, s.Series)
@@ -162,21 +170,24 @@ func (a *app) printStats(s runStats) error {
 	return err
 }
 
-func printTools(b *strings.Builder, tools []stats.Tool) {
-	if len(tools) == 0 {
+// word is a text of a model or a person on one line, without control characters.
+func word(text string) string { return strings.Join(strings.Fields(tools.Clean([]byte(text))), " ") }
+
+func printTools(b *strings.Builder, all []stats.Tool) {
+	if len(all) == 0 {
 		return
 	}
 	b.WriteString("\n")
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TOOL\tCALLS\tTOOK p50\tp90\tp99\tMAX\tTIMED OUT\tFAILED\tMEAN REWARD WITH A TIMEOUT\tWITHOUT")
-	for _, t := range tools {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d (%.0f %%)\t%d\t%s\t%s\n", t.Name, t.Calls, took(t.Wall.P50), took(t.Wall.P90), took(t.Wall.P99), took(t.Wall.Max),
+	for _, t := range all {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d (%.0f %%)\t%d\t%s\t%s\n", word(t.Name), t.Calls, took(t.Wall.P50), took(t.Wall.P90), took(t.Wall.P99), took(t.Wall.Max),
 			t.Timeouts, 100*float64(t.Timeouts)/float64(max(t.Calls, 1)), t.Errors, rewardOf(t.MetReward, t.Met), rewardOf(t.FreeReward, t.Free))
 	}
 	w.Flush()
-	for _, t := range tools {
+	for _, t := range all {
 		if t.Warn() {
-			fmt.Fprintf(b, "warning: more than 5 %% of the calls of %s timed out: the policy learns from this machine's load; raise its limit or lower the number of sandboxes\n", t.Name)
+			fmt.Fprintf(b, "warning: more than 5 %% of the calls of %s timed out: the policy learns from this machine's load; raise its limit or lower the number of sandboxes\n", word(t.Name))
 		}
 	}
 }
@@ -194,10 +205,10 @@ func printLimits(b *strings.Builder, s runStats) {
 			b.WriteString("\n")
 		}
 		f := l.Fact
-		fmt.Fprintf(b, "limits by %s at %s: init %s, run %s, eval %s, sandboxes %s, ready %s", f.Who, l.Time.Local().Format("15:04:05"), limitWord(f.MaxInit),
+		fmt.Fprintf(b, "limits by %s at %s: init %s, run %s, eval %s, sandboxes %s, ready %s", word(f.Who), l.Time.Local().Format("15:04:05"), limitWord(f.MaxInit),
 			limitWord(f.MaxAgents), limitWord(f.MaxEval), limitWord(f.MaxLive), readyWord(f.MaxReady))
 		if f.Why != "" {
-			fmt.Fprintf(b, " (%s)", f.Why)
+			fmt.Fprintf(b, " (%s)", word(f.Why))
 		}
 		b.WriteString("\n")
 	}
@@ -206,7 +217,7 @@ func printLimits(b *strings.Builder, s runStats) {
 			fmt.Fprintf(b, "… and %d more limits that struck: --json lists them\n", len(s.Struck)-i)
 			break
 		}
-		fmt.Fprintf(b, "%s: %s = %v struck in %s after waiting %s for %s\n", l.Key, l.Limit, l.Bound, l.Stage, took(l.Waited), l.For)
+		fmt.Fprintf(b, "%s: %s = %v struck in %s after waiting %s for %s\n", word(l.Key.String()), word(l.Limit), l.Bound, word(l.Stage), took(l.Waited), word(l.For))
 	}
 }
 

@@ -196,9 +196,11 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 	}
 	opt := engine.Options{Config: w.config.Config, Instances: instances, Providers: ps, Client: w.ep.client, Capabilities: w.ep.caps, Log: log}
 	if w.config.Dispatcher.Order == string(dispatch.LongestFirst) {
-		if opt.History, err = pastTimes(ctx, dir, w.store.Run().ID); err != nil {
+		var unread []string
+		if opt.History, unread, err = pastTimes(ctx, dir, w.store.Run().ID); err != nil {
 			return err
 		}
+		w.notices = append(w.notices, unread...)
 	}
 	if w.ep.sim != nil {
 		opt.Meet = w.ep.meet
