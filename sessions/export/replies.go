@@ -52,8 +52,7 @@ func (r reply) empty() bool { return r.OutputIDs != nil && len(r.OutputIDs) == 0
 func (r reply) trains() bool { return r.Source == sessions.FromModel && !r.picked }
 
 // logprobs of a sampled reply; nil for text a person made, without the ids that
-// they belong to, and when a value is
-// no finite number, which JSON could not hold.
+// they belong to, and when a value is no finite number, which JSON could not hold.
 func logprobs(t *sessions.Turn) []float64 {
 	if t.Source != sessions.FromModel || t.OutputIDs == nil {
 		return nil
