@@ -496,3 +496,25 @@ func TestMalformedArgumentsGoBack(t *testing.T) {
 		t.Errorf("ended by %s: %s", out.Reason, out.Detail)
 	}
 }
+
+// An edit on a later turn renders nothing that was sampled before it again: the
+// thinking of earlier turns stays.
+func TestLateEditInTokenMode(t *testing.T) {
+	const line = "<think>\nhm\n</think>\n\n" + `<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call><|im_end|>`
+	f := &templated{template: qwen3, lines: []string{line, line, `<tool_call>{"name": "finish", "arguments": {}}</tool_call><|im_end|>`}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format, b.Budget = f, true, calls.Auto, 10000
+	b.Gate.Pause()
+	into := stepper(t, b, "into")
+	sitting(t, b, into, into, into, into, func() {
+		if err := b.Gate.Edit(0, "bash", `{"a": 2}`); err != nil {
+			t.Error(err)
+		}
+	}, b.Gate.Continue)
+	if !strings.HasPrefix(f.asked[2], f.asked[1]) {
+		t.Errorf("the prompt after the edit begins\n%q, and the one before was\n%q", f.asked[2], f.asked[1])
+	}
+	if turn := b.rec.turns["2.2"]; turn.OutputIDs == nil {
+		t.Errorf("the edited reply has no ids: %q", b.rec.kinds(sessions.KindWarning))
+	}
+}
