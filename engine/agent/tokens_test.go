@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rollbench/engine/calls"
 	"rollbench/engine/infer"
@@ -516,5 +517,31 @@ func TestLateEditInTokenMode(t *testing.T) {
 	}
 	if turn := b.rec.turns["2.2"]; turn.OutputIDs == nil {
 		t.Errorf("the edited reply has no ids: %q", b.rec.kinds(sessions.KindWarning))
+	}
+}
+
+// away fails the first question about the end of a turn.
+type away struct {
+	templated
+	failed bool
+}
+
+func (f *away) Tokenize(ctx context.Context, m []infer.Message, tools []infer.Tool, generate bool) ([]int32, error) {
+	if !generate && !f.failed {
+		f.failed = true
+		return nil, &infer.Error{Kind: infer.Unavailable}
+	}
+	return f.templated.Tokenize(ctx, m, tools, generate)
+}
+
+// A reply that was sampled is never sampled again for want of a side question.
+func TestReplySurvivesAnOutageOfTokenize(t *testing.T) {
+	const line = `<tool_call>{"name": "finish", "arguments": {}}</tool_call><|im_end|>`
+	f := &away{templated: templated{template: qwen3, lines: []string{line, line}}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format, b.Budget, b.Outage = f, true, calls.Auto, 10000, time.Minute
+	sitting(t, b)
+	if len(f.asked) != 1 {
+		t.Errorf("the model was asked %d times for one reply", len(f.asked))
 	}
 }
