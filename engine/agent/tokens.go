@@ -46,7 +46,10 @@ func (l *Loop) complete(ctx context.Context, messages []infer.Message) (infer.Re
 	if err != nil {
 		return infer.Reply{}, err
 	}
-	if l.opening == nil {
+	if l.opening == nil { // asked before the call, so that no reply is dropped for it
+		if err := l.learnClosing(ctx); err != nil && !errors.Is(err, errTemplate) {
+			return infer.Reply{}, err
+		}
 		if err := l.readOpening(ctx, ids); err != nil {
 			return infer.Reply{}, err
 		}
@@ -79,9 +82,6 @@ func (l *Loop) readOpening(ctx context.Context, prompt []int32) error {
 func (l *Loop) readReply(ctx context.Context, t *sessions.Turn) error {
 	text := t.Raw
 	if n := len(t.OutputIDs); n > 0 && t.Finish != "length" {
-		if err := l.learnClosing(ctx); err != nil && !errors.Is(err, errTemplate) {
-			return err
-		}
 		if last := t.OutputIDs[n-1]; slices.Contains(l.closing, last) {
 			mark, err := l.Model.Detokenize(ctx, []int32{last})
 			if err != nil && !errors.Is(err, infer.ErrNoTokenize) {
