@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,6 +157,12 @@ func (l *Loop) after(ctx context.Context, reply *sessions.Turn, fresh []sessions
 	at := index(rest, l.closing)
 	if at < 0 {
 		return nil, errTemplate
+	}
+	if len(reply.Calls) > 0 { // a turn with calls may end otherwise: the one found is then a result's
+		tail, err := l.common(ctx, reply.Calls, nil, false)
+		if err != nil || at+len(l.closing) != len(tail) {
+			return nil, cmp.Or(err, errTemplate)
+		}
 	}
 	rest = rest[at:]
 	if n := len(reply.OutputIDs); n > 0 { // the reply ends within its end of turn, or before it
