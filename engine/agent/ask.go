@@ -90,12 +90,9 @@ func (l *Loop) request(ctx context.Context) error {
 	t := l.newTurn(reply)
 	t.Started = started
 	if l.Tokens {
-		err = l.readReply(ctx, t)
+		l.readReply(ctx, t)
 	} else if len(t.Calls) == 0 {
 		l.readContent(t)
-	}
-	if err != nil {
-		return err
 	}
 	return l.keep(ctx, t, messages)
 }
@@ -251,7 +248,7 @@ func (l *Loop) replyEvent(t *sessions.Turn) sessions.Event {
 // breakAt is the first position where the prompt of t does not extend the
 // prompt and output of the turn before. Unknown ids prove nothing.
 func breakAt(before, t *sessions.Turn) (int, bool) {
-	if before.PromptIDs == nil || before.OutputIDs == nil || t.PromptIDs == nil {
+	if before.PromptIDs == nil || t.PromptIDs == nil {
 		return 0, false
 	}
 	n := len(before.PromptIDs)

@@ -78,6 +78,16 @@ func (l *Loop) render(ctx context.Context, t *sessions.Turn) error {
 	if !l.CanTokenize {
 		return nil
 	}
+	if l.Tokens && t.PromptIDs != nil {
+		ids, err := l.spell(ctx, t)
+		if err == nil {
+			t.OutputIDs, t.OutputTokens = ids, len(ids)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
 	conversation := append(l.sent[:len(l.sent)-1:len(l.sent)-1], assistant(t))
 	without := func(format string, args ...any) error {
 		return l.commit(ctx, sessions.KindWarning, sessions.Warning{Text: fmt.Sprintf("turn %d: the edited reply is kept without token ids: ", t.Index) + fmt.Sprintf(format, args...)})

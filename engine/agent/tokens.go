@@ -46,7 +46,10 @@ func (l *Loop) complete(ctx context.Context, messages []infer.Message) (infer.Re
 	if err != nil {
 		return infer.Reply{}, err
 	}
-	if l.opening == nil {
+	if l.opening == nil { // asked before the call, so that no reply is dropped for it
+		if err := l.learnClosing(ctx); err != nil && !errors.Is(err, errTemplate) {
+			return infer.Reply{}, err
+		}
 		if err := l.readOpening(ctx, ids); err != nil {
 			return infer.Reply{}, err
 		}
@@ -75,24 +78,38 @@ func (l *Loop) readOpening(ctx context.Context, prompt []int32) error {
 }
 
 // readReply takes a reply in token mode apart: its text without the end of
-// turn, which it may have sampled.
-func (l *Loop) readReply(ctx context.Context, t *sessions.Turn) error {
+// turn, which it may have sampled. No error may drop a reply: where the text of
+// the marker cannot be had it stays.
+func (l *Loop) readReply(ctx context.Context, t *sessions.Turn) {
 	text := t.Raw
 	if n := len(t.OutputIDs); n > 0 && t.Finish != "length" {
-		if err := l.learnClosing(ctx); err != nil && !errors.Is(err, errTemplate) {
-			return err
-		}
 		if last := t.OutputIDs[n-1]; t.EndsTurn || slices.Contains(l.closing, last) {
-			mark, err := l.Model.Detokenize(ctx, []int32{last})
-			if err != nil && !errors.Is(err, infer.ErrNoTokenize) {
-				return err
+			if mark, err := l.Model.Detokenize(ctx, []int32{last}); err == nil {
+				text = strings.TrimSuffix(text, mark)
 			}
-			text = strings.TrimSuffix(text, mark)
 		}
 	}
 	r := calls.Parse(l.Format, *l.opening+text, l.known(), t.Finish)
 	t.Reasoning, t.Content, t.Calls = r.Reasoning, r.Content, l.number(t, r.Calls)
-	return nil
+}
+
+// spell gives the ids that the template makes of a reply, end of turn included:
+// what it puts after the beginning of a reply in a short conversation. What was
+// said before is not rendered again.
+func (l *Loop) spell(ctx context.Context, t *sessions.Turn) ([]int32, error) {
+	short := []infer.Message{{Role: "user", Content: "x"}}
+	begun, err := l.Model.Tokenize(ctx, short, l.specs(), true)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := l.Model.Tokenize(ctx, append(short, assistant(t)), l.specs(), false)
+	if err != nil {
+		return nil, err
+	}
+	if len(whole) <= len(begun) || !slices.Equal(whole[:len(begun)], begun) {
+		return nil, errTemplate
+	}
+	return whole[len(begun):], nil
 }
 
 // readContent looks for calls in the text of a reply from an endpoint that
@@ -153,38 +170,33 @@ func (l *Loop) after(ctx context.Context, reply *sessions.Turn, fresh []sessions
 	if err != nil {
 		return nil, err
 	}
-	at, err := l.turnEnd(ctx, reply, rest)
+	at, err := l.turnEnd(ctx, reply.Calls, rest)
 	if err != nil {
 		return nil, err
 	}
 	rest = rest[at:]
-	// The reply has a part of its end of turn already: the marker, or all of it.
-	has := min(len(l.closing), len(reply.OutputIDs), len(rest))
-	for has > 0 && !slices.Equal(reply.OutputIDs[len(reply.OutputIDs)-has:], rest[:has]) {
-		has--
+	end := rest[:min(len(l.closing), len(rest))]
+	n := len(reply.OutputIDs)
+	if n > 0 && reply.EndsTurn {
+		// By the template's marker, or by another one that stands for it.
+		return rest[max(slices.Index(end, reply.OutputIDs[n-1]), 0)+1:], nil
 	}
-	if has == 0 && reply.EndsTurn { // by another marker than the template's
-		has = 1
+	// The reply may have a part of its end of turn all the same, or all of it.
+	has := min(len(end), n)
+	for has > 0 && !slices.Equal(reply.OutputIDs[n-has:], end[:has]) {
+		has--
 	}
 	return rest[has:], nil
 }
 
 // turnEnd is where the reply's end of turn begins in what follows its last
-// word: calls have closing text of their own before it.
-func (l *Loop) turnEnd(ctx context.Context, reply *sessions.Turn, rest []int32) (int, error) {
-	if n := len(reply.OutputIDs); n > 0 && reply.EndsTurn {
-		within := rest
-		if len(reply.Calls) == 0 {
-			within = rest[:min(len(l.closing), len(rest))]
-		}
-		if at := slices.Index(within, reply.OutputIDs[n-1]); at >= 0 {
-			return at, nil
-		}
-	}
-	if len(reply.Calls) == 0 {
+// word. Calls have closing text of their own before it, and may end a turn by
+// another marker than text does, so it is measured from its end.
+func (l *Loop) turnEnd(ctx context.Context, found []sessions.Call, rest []int32) (int, error) {
+	if len(found) == 0 {
 		return 0, nil
 	}
-	whole, err := l.common(ctx, reply.Calls, nil, false)
+	whole, err := l.common(ctx, found, nil, false)
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rollbench/engine/calls"
 	"rollbench/engine/infer"
@@ -494,5 +495,53 @@ func TestMalformedArgumentsGoBack(t *testing.T) {
 	b.Model = strict{b.model}
 	if out := b.run(t); out.Reason != sessions.FinishTool {
 		t.Errorf("ended by %s: %s", out.Reason, out.Detail)
+	}
+}
+
+// An edit on a later turn renders nothing that was sampled before it again: the
+// thinking of earlier turns stays.
+func TestLateEditInTokenMode(t *testing.T) {
+	const line = "<think>\nhm\n</think>\n\n" + `<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call><|im_end|>`
+	f := &templated{template: qwen3, lines: []string{line, line, `<tool_call>{"name": "finish", "arguments": {}}</tool_call><|im_end|>`}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format, b.Budget = f, true, calls.Auto, 10000
+	b.Gate.Pause()
+	into := stepper(t, b, "into")
+	sitting(t, b, into, into, into, into, func() {
+		if err := b.Gate.Edit(0, "bash", `{"a": 2}`); err != nil {
+			t.Error(err)
+		}
+	}, b.Gate.Continue)
+	if !strings.HasPrefix(f.asked[2], f.asked[1]) {
+		t.Errorf("the prompt after the edit begins\n%q, and the one before was\n%q", f.asked[2], f.asked[1])
+	}
+	if turn := b.rec.turns["2.2"]; turn.OutputIDs == nil {
+		t.Errorf("the edited reply has no ids: %q", b.rec.kinds(sessions.KindWarning))
+	}
+}
+
+// away fails the first question about the end of a turn.
+type away struct {
+	templated
+	failed bool
+}
+
+func (f *away) Tokenize(ctx context.Context, m []infer.Message, tools []infer.Tool, generate bool) ([]int32, error) {
+	if !generate && !f.failed {
+		f.failed = true
+		return nil, &infer.Error{Kind: infer.Unavailable}
+	}
+	return f.templated.Tokenize(ctx, m, tools, generate)
+}
+
+// A reply that was sampled is never sampled again for want of a side question.
+func TestReplySurvivesAnOutageOfTokenize(t *testing.T) {
+	const line = `<tool_call>{"name": "finish", "arguments": {}}</tool_call><|im_end|>`
+	f := &away{templated: templated{template: qwen3, lines: []string{line, line}}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format, b.Budget, b.Outage = f, true, calls.Auto, 10000, time.Minute
+	sitting(t, b)
+	if len(f.asked) != 1 {
+		t.Errorf("the model was asked %d times for one reply", len(f.asked))
 	}
 }

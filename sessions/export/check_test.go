@@ -228,3 +228,17 @@ func dialogue(t *testing.T) *recorder {
 	r.end(d1, sessions.Done, sessions.StuckInALoop, one(0))
 	return r
 }
+
+// An endpoint may report logprobs and no ids, as OpenAI's does: what is written
+// of it holds.
+func TestCheckOfLogprobsWithoutIDs(t *testing.T) {
+	key := sessions.Key{Instance: "demo-1"}
+	r := record(t, key)
+	r.turn(sessions.Turn{Key: key, Index: 1, Content: "Done.", Logprobs: []float64{-0.5, -0.25}, Complete: true}, 0)
+	r.end(key, sessions.Done, sessions.FinishTool, one(1))
+	file := r.write("t.jsonl", "transitions", Options{})
+	report, err := Check(t.Context(), file, "")
+	if err != nil || report.Total != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}

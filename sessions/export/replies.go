@@ -51,10 +51,10 @@ func (r reply) empty() bool { return r.OutputIDs != nil && len(r.OutputIDs) == 0
 // trains says that the policy sampled the reply and nobody chose it for it.
 func (r reply) trains() bool { return r.Source == sessions.FromModel && !r.picked }
 
-// logprobs of a sampled reply; nil for text a person made, and when a value is
-// no finite number, which JSON could not hold.
+// logprobs of a sampled reply; nil for text a person made, without the ids that
+// they belong to, and when a value is no finite number, which JSON could not hold.
 func logprobs(t *sessions.Turn) []float64 {
-	if t.Source != sessions.FromModel {
+	if t.Source != sessions.FromModel || t.OutputIDs == nil {
 		return nil
 	}
 	for _, v := range t.Logprobs {
