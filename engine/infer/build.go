@@ -31,6 +31,7 @@ type builder struct {
 	finish    string
 	stop      string // what ended the reply, see Reply.StopReason
 	usage     *usage
+	version   string // of the weights, "" when the answer does not say
 }
 
 // callBuilder collects a call whose arguments come in pieces, told apart by index.
@@ -176,7 +177,7 @@ func (b *builder) reply() (Reply, string) {
 	r := Reply{
 		PromptIDs: b.prompt, OutputIDs: b.output, Logprobs: finite(b.logs), StopReason: b.stop,
 		Reasoning: b.reasoning.String(), Content: b.content.String(),
-		FinishReason: b.finish, Model: b.model, FirstToken: b.first,
+		FinishReason: b.finish, Model: b.model, FirstToken: b.first, PolicyVersion: b.version,
 		PromptTokens: len(b.prompt), OutputTokens: max(len(b.output), len(b.logs)),
 	}
 	if !b.rawHoles {

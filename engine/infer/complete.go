@@ -128,6 +128,7 @@ type tokenPiece struct {
 	sawLogs     bool
 	finish      string
 	stop        string
+	version     string // of the weights
 }
 
 // addTokens appends a piece of a reply to ids.

@@ -58,6 +58,8 @@ func (c *Client) Probe(ctx context.Context) (Capabilities, error) {
 	c.server.Store(&server)
 	c.oldLimit.Store(server != "openai")
 	caps.Metrics = c.probeMetrics(ctx)
+	c.probeVersion(ctx, server)
+	c.probeLogprobs(ctx, &caps)
 	// The text's answer must be a list of ids, whatever the status says.
 	if ids, err := c.TokenizeText(ctx, "a"); err == nil && len(ids) > 0 {
 		caps.Tokenize = true
