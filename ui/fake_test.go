@@ -222,11 +222,11 @@ func fakeStatus() *engine.Status {
 		Init: engine.Queue{Waiting: 1, Busy: 1, Limit: 8}, Ready: engine.Queue{Waiting: 1, Limit: 16},
 		Run: engine.Queue{Waiting: 1, Busy: 3, Limit: 4}, Eval: engine.Queue{Waiting: 1, Busy: 1, Limit: 2}, Held: 4,
 		Live: 11, MaxLive: 16, LimitedBy: "run",
-		Endpoint: engine.Endpoint{
-			URL: "http://gpu1:8000/v1", Model: "qwen3-32b", Healthy: true,
+		Endpoints: []engine.Endpoint{{
+			URL: "http://gpu1:8000/v1", Model: "qwen3-32b", Weight: 1, Trajectories: 7, Healthy: true,
 			Capabilities: infer.Capabilities{Server: "vllm", Version: "0.11.0", Chat: true, TokenIDs: true, Logprobs: true, Tokenize: true, Metrics: true},
 			Gauges:       &infer.Gauges{At: fakeNow(), Running: ptr(3.0), Waiting: ptr(6.0), KVUse: ptr(0.71), TokensPerSec: ptr(2900.0), PrefixHitRate: ptr(0.88)},
-		},
+		}},
 		GPUs: []engine.GPU{
 			{Index: 0, Name: "H100", Util: ptr(0.93), UsedMB: ptr(72704.0), TotalMB: ptr(81559.0), Watts: ptr(612.0)},
 			{Index: 1, Name: "H100", Util: ptr(0.88), UsedMB: ptr(71680.0), TotalMB: ptr(81559.0)},

@@ -224,8 +224,8 @@ func TestNoColor(t *testing.T) {
 // a run without any gauge are said to be so.
 func TestOtherHeads(t *testing.T) {
 	bare := fakeWhole()
-	bare.status.Endpoint.Gauges, bare.status.GPUs, bare.status.ETA, bare.status.LimitedBy = nil, nil, nil, ""
-	bare.status.Endpoint.Healthy, bare.status.Endpoint.Problem = false, "connection refused: is the server up?"
+	bare.status.Endpoints[0].Gauges, bare.status.GPUs, bare.status.ETA, bare.status.LimitedBy = nil, nil, nil, ""
+	bare.status.Endpoints[0].Healthy, bare.status.Endpoints[0].Problem = false, "connection refused: is the server up?"
 	many := fakeWhole()
 	for i := 2; i < 12; i++ {
 		many.status.GPUs = append(many.status.GPUs, many.status.GPUs[i%2])

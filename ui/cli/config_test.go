@@ -30,7 +30,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Generator.NumTrajectories != 8 || *c.Generator.Sampling.TopK != 20 || c.Generator.MaxIterations != 50 || c.Endpoint.Model != "qwen3-32b" ||
+	if c.Generator.NumTrajectories != 8 || *c.Generator.Sampling.TopK != 20 || c.Generator.MaxIterations != 50 || c.Endpoints[0].Model != "qwen3-32b" ||
 		time.Duration(c.Limits.Init) != 90*time.Second || c.Sandbox.BuildArgs["BASE"] != "base:1" || c.Generator.MaxPromptLength != 32768 {
 		t.Errorf("loaded %+v", c)
 	}
