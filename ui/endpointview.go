@@ -76,7 +76,10 @@ func up(s *engine.Status) line {
 func (p *gaugePane) endpoint(cells int, now time.Time) line {
 	several := p.status != nil && len(p.status.Endpoints) > 1
 	l := line{{dim, " endpoint "}}
-	if several {
+	switch {
+	case several && cells == 0: // a small screen
+		l = line{{plain, " "}}
+	case several:
 		l = line{{dim, " endpoints "}}
 	}
 	if p.ended { // its last gauges would read as if something ran
@@ -279,8 +282,7 @@ func (p *gaugePane) compactHealth(now time.Time) line {
 	case p.status.Up() == len(p.status.Endpoints):
 		l.add(good, "● ")
 	case p.status.Up() > 0:
-		l = append(l, up(p.status)...)
-		l.add(plain, " ")
+		l.add(warn, fmt.Sprintf("▲ %d/%d ", p.status.Up(), len(p.status.Endpoints)))
 	case p.status.Endpoints[0].Problem != "":
 		l.add(fail, "✘ down ")
 	default:

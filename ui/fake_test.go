@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -264,6 +265,23 @@ func fakeWhole() *fakeRun {
 	f.write(at.Add(2*time.Second), h, sessions.KindState, sessions.StateChange{State: sessions.Held, Held: sessions.HeldBreakpoint, At: sessions.AfterReply, Why: "#2 tool=execute_bash args~/rm/"})
 	f.write(at.Add(3*time.Second), h, sessions.KindIntervention, sessions.Intervention{Verb: "inject", Turn: 7, At: sessions.AfterReply, By: "operator", After: "Leave the tests alone."})
 	return f
+}
+
+// endpoints are n, the last of them down.
+func (f *fakeRun) endpoints(n, down int) {
+	one := f.status.Endpoints[0]
+	f.status.Endpoints = nil
+	var urls []string
+	for i := range n {
+		e := one
+		e.URL, e.Trajectories = fmt.Sprintf("http://gpu%d:8000", i+1), 3*i
+		if i >= n-down {
+			e.Healthy, e.Gauges, e.Problem = false, nil, "endpoint "+e.URL+": unavailable: nothing listens there (connection refused)"
+		}
+		f.status.Endpoints = append(f.status.Endpoints, e)
+		urls = append(urls, e.URL)
+	}
+	f.run.Endpoint = strings.Join(urls, ", ")
 }
 
 const fakePatch = `diff --git a/src/flask/blueprints.py b/src/flask/blueprints.py

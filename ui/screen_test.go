@@ -245,11 +245,16 @@ func TestOtherHeads(t *testing.T) {
 	silent.status = nil
 	gone := fakeWhole()
 	gone.status.At = fakeNow().Add(-time.Minute)
+	several, crowd, dead := fakeWhole(), fakeWhole(), fakeWhole()
+	several.endpoints(3, 1)
+	crowd.endpoints(12, 2)
+	dead.endpoints(2, 2)
 	for _, v := range []struct {
 		name   string
 		f      *fakeRun
 		change func(*Options)
 	}{
+		{"head-3endpoints", several, nil}, {"head-12endpoints", crowd, nil}, {"head-endpoints-down", dead, nil},
 		{"head-bare", bare, nil}, {"head-12gpus", many, nil}, {"head-simulated", sim, nil}, {"head-paused", paused, nil}, {"head-long", long, nil},
 		{"head-finished", finished, func(o *Options) { o.Export = fakeExport }},
 		{"head-watched", paused, func(o *Options) { o.Commands = nil }},
