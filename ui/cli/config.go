@@ -229,6 +229,9 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 		}
 		return meta, fmt.Errorf("%s: unknown key %s; did you mean %s?", where, key, near)
 	}
+	if meta.IsDefined("endpoint") {
+		return meta, c.checkEndpoints(text, place)
+	}
 	return meta, nil
 }
 
