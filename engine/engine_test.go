@@ -86,7 +86,7 @@ func newRig(t testing.TB, set func(*Config, *simulated.Options), ids ...string) 
 	}
 	r := &rig{t: t, home: t.TempDir()}
 	c := Config{
-		Generator:  Generator{NumTrajectories: 2, MaxIterations: 30, MaxPromptLength: 1 << 17},
+		Generator:  Generator{NumTrajectories: 2, MaxIterations: 30, MaxPromptLength: 1 << 17, PromptMode: promptTokens, ToolFormat: "auto"},
 		Dispatcher: Dispatcher{Type: "async_pipeline", MaxInit: 2, MaxRun: 3, MaxEval: 1, MaxLive: 4, Order: "group"},
 		Sandbox:    Sandbox{Kind: "local"},
 		Tools:      Tools{Bash: true, Editor: true, Finish: true, Observation: 30000, File: 10000},
@@ -324,7 +324,7 @@ func TestEvalFails(t *testing.T) {
 func TestEndpointLost(t *testing.T) {
 	r := newRig(t, func(_ *Config, so *simulated.Options) {
 		so.Faults = func(n int, path string) simulated.Fault {
-			if n > 6 && strings.HasSuffix(path, "/chat/completions") {
+			if n > 6 && strings.HasSuffix(path, "/completions") {
 				return simulated.Fault{Status: 500}
 			}
 			return simulated.Fault{}

@@ -48,7 +48,9 @@ func BenchmarkTurn(b *testing.B) {
 			}
 			defer store.Close()
 			m := &instant{templated: templated{template: qwen3}}
-			box := &toolbox{answer: func(string, string) (tools.Result, error) { return tools.Result{Text: fmt.Sprint("result ", m.n), Status: tools.OK}, nil }}
+			box := &toolbox{answer: func(string, string) (tools.Result, error) {
+				return tools.Result{Text: fmt.Sprint("result ", m.n), Status: tools.OK}, nil
+			}}
 			l := &Loop{Config: Config{Key: key, Attempt: 1, MaxTurns: 1 << 30, Budget: 1 << 30, CanTokenize: true, Tokens: true, Format: calls.Auto},
 				Model: m, Tools: box, Record: store, Gate: NewGate(), Slot: &slots{}, Watch: blind{}, Now: time.Now}
 			long := make([]byte, context)

@@ -302,3 +302,52 @@ func TestFormatNone(t *testing.T) {
 		t.Errorf("%+v", turn)
 	}
 }
+
+// An edited call in token mode: the reply made by a person carries the
+// template's ids, and the next prompt goes on from them; what the policy
+// sampled before stays superseded.
+func TestEditInTokenMode(t *testing.T) {
+	f := &templated{template: mistral, lines: []string{
+		`<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call></s>`, `<tool_call>{"name": "finish", "arguments": {}}</tool_call></s>`}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format = f, true, calls.Auto
+	b.System, b.Instruction, b.Budget = "sys", "do it", 10000
+	b.Gate.Pause()
+	sitting(t, b, stepper(t, b, "into"), func() {
+		if err := b.Gate.Edit(0, "bash", `{"a": 2}`); err != nil {
+			t.Error(err)
+		}
+	}, b.Gate.Continue)
+	const first = "[INST]sys[/INST][INST]do it[/INST]"
+	const edited = `[TOOL_CALLS]{"name": "bash", "arguments": {"a": 2}}t0001c000</s>`
+	turn := b.rec.turns["1.2"]
+	if f.text(turn.OutputIDs) != edited || turn.Source != sessions.FromOperator || turn.Logprobs != nil || !turn.NewSample {
+		t.Errorf("the edited reply: %q %+v", f.text(turn.OutputIDs), turn)
+	}
+	if old := b.rec.turns["1.1"]; !old.Superseded || f.text(old.OutputIDs) != f.lines[0] {
+		t.Errorf("the sampled reply: %+v", old)
+	}
+	if want := first + edited + "[TOOL_RESULTS]ran bash {\"a\": 2}t0001c000[/TOOL_RESULTS]"; len(f.asked) != 2 || f.asked[1] != want {
+		t.Errorf("prompts %q, want the second to be %q", f.asked, want)
+	}
+}
+
+// A resumed loop goes on from the recorded ids.
+func TestTokenModeRestored(t *testing.T) {
+	f := &templated{template: mistral, lines: []string{`<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call></s>`, "Hm.</s>"}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format = f, true, calls.Auto
+	b.System, b.Instruction, b.Budget, b.MaxTurns = "sys", "do it", 10000, 1
+	b.run(t)
+	again := newBench(t)
+	again.Model, again.Tokens, again.Format = f, true, calls.Auto
+	again.System, again.Instruction, again.Budget, again.MaxTurns, again.Reminder = "sys", "do it", 10000, 2, RemindOff
+	again.Restore([]sessions.Turn{b.rec.turns["1.1"]})
+	again.run(t)
+	if want := f.asked[0] + f.lines[0] + "[TOOL_RESULTS]ran bash {\"a\": 1}t0001c000[/TOOL_RESULTS]"; f.asked[1] != want {
+		t.Errorf("prompt %q, want %q", f.asked[1], want)
+	}
+	if again.rec.turns["2.1"].NewSample {
+		t.Error("a resumed sample counts as a new one")
+	}
+}

@@ -26,8 +26,7 @@ type call struct {
 // sample makes attempts until one gives a reply, fails for good, or the request
 // limit strikes. restart is called before an attempt when text of the one
 // before had been streamed.
-func (c *Client) sample(ctx context.Context, stream func(string), restart func(),
-	attempt func(ctx context.Context, deliver func(string)) (Reply, error)) (reply Reply, err error) {
+func (c *Client) sample(ctx context.Context, stream func(string), restart func(), attempt try) (reply Reply, err error) {
 	ctx, cancel := limited(ctx, c.opt.RequestLimit)
 	defer cancel()
 	streamed := false

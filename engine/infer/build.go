@@ -29,9 +29,15 @@ type builder struct {
 	content   strings.Builder
 	calls     []*callBuilder
 	finish    string
-	stop      string // what ended the reply, see Reply.StopReason
+	stop      ending
 	usage     *usage
 	version   string // of the weights, "" when the answer does not say
+}
+
+// ending is what a server says of why a reply stopped.
+type ending struct {
+	by   string // see Reply.StopReason
+	text bool   // it is no id: a text, or the server's own reason
 }
 
 // callBuilder collects a call whose arguments come in pieces, told apart by index.
@@ -175,11 +181,12 @@ func (b *builder) reply() (Reply, string) {
 		return Reply{}, problem
 	}
 	r := Reply{
-		PromptIDs: b.prompt, OutputIDs: b.output, Logprobs: finite(b.logs), StopReason: b.stop,
+		PromptIDs: b.prompt, OutputIDs: b.output, Logprobs: finite(b.logs), StopReason: b.stop.by,
 		Reasoning: b.reasoning.String(), Content: b.content.String(),
 		FinishReason: b.finish, Model: b.model, FirstToken: b.first, PolicyVersion: b.version,
 		PromptTokens: len(b.prompt), OutputTokens: max(len(b.output), len(b.logs)),
 	}
+	r.EndsTurn = (r.FinishReason == "stop" || r.FinishReason == "tool_calls") && len(b.output) > 0 && !b.stop.text
 	if !b.rawHoles {
 		r.Raw = b.raw.String()
 	}

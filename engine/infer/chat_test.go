@@ -59,7 +59,7 @@ func TestRecordedAnswers(t *testing.T) {
 		text   string // streamed
 	}{
 		{"vllm_chat.json", false, Reply{
-			PromptIDs: []int32{1, 5, 9}, OutputIDs: []int32{917, 2}, Logprobs: []float64{-0.25, -9999}, Raw: "d<|im_end|>",
+			EndsTurn: true, PromptIDs: []int32{1, 5, 9}, OutputIDs: []int32{917, 2}, Logprobs: []float64{-0.25, -9999}, Raw: "d<|im_end|>",
 			Reasoning: "short plan", Content: "done", Calls: []ToolCall{{"chatcmpl-tool-1", "add", `{"a":1}`}},
 			FinishReason: "tool_calls", Model: "demo-8b", PromptTokens: 3, OutputTokens: 2, CachedTokens: number(0),
 		}, ""},
@@ -74,7 +74,7 @@ func TestRecordedAnswers(t *testing.T) {
 		}, ""},
 		{"plain_chat.json", false, Reply{Content: "only text", FinishReason: "stop", Model: "gpt-like"}, ""},
 		{"vllm_stream.sse", true, Reply{
-			PromptIDs: []int32{1, 5, 9}, OutputIDs: []int32{10, 11, 12, 13, 14, 15, 2},
+			EndsTurn: true, PromptIDs: []int32{1, 5, 9}, OutputIDs: []int32{10, 11, 12, 13, 14, 15, 2},
 			Logprobs: []float64{-0.5, -0.25, -1.5, -0.75, -1, -2, -3}, Raw: "plan<t>abcd", Reasoning: "plan",
 			Calls:        []ToolCall{{"chatcmpl-tool-1", "add", `{"a":1}`}, {"chatcmpl-tool-2", "sub", `{}`}},
 			FinishReason: "tool_calls", Model: "demo-8b", PromptTokens: 3, OutputTokens: 7,

@@ -35,6 +35,7 @@ var ErrNoComplete = errors.New("endpoint does not continue token ids; vLLM, SGLa
 // Complete samples the continuation of the prompt's ids by the protocol that
 // Probe found. The reply holds the ids as they were sampled, with the one that
 // ended the turn, and no parsed parts: Content, Reasoning and Calls are empty.
+// Its PromptIDs are r.Prompt itself, not a copy.
 // Its Raw is the text of all output ids with every marker, or "" where the
 // endpoint gives no text at all. Its FinishReason is stop, length or abort;
 // a prompt that does not fit is an Error of kind Overflow. A reply without ids
@@ -44,33 +45,9 @@ func (c *Client) Complete(ctx context.Context, r TokenRequest) (Reply, error) {
 }
 
 func (c *Client) completeBy(ctx context.Context, protocol string, r TokenRequest) (Reply, error) {
-	switch {
-	case r.MaxTokens <= 0:
-		return Reply{}, c.noRoom(r.MaxTokens)
-	case len(r.Prompt) == 0:
-		return Reply{}, c.fault(BadRequest, "a prompt of no token ids was to be continued", nil)
-	case slices.Min(r.Prompt) < 0:
-		return Reply{}, c.fault(BadRequest, fmt.Sprintf("token id %d of the prompt is negative", slices.Min(r.Prompt)), nil)
-	}
-	var try func(ctx context.Context, deliver func(string)) (Reply, error)
-	switch protocol {
-	case byCompletions, byGenerate, bySGLang:
-		try = func(ctx context.Context, deliver func(string)) (Reply, error) {
-			k, err := c.tokenCall(protocol, r)
-			if err != nil {
-				return Reply{}, err
-			}
-			return c.attempt(ctx, k, deliver)
-		}
-	case byTinker:
-		sampling, err := c.tinkerSampling(r)
-		if err != nil {
-			return Reply{}, err
-		}
-		future := &future{client: c, request: r, sampling: sampling}
-		try = func(ctx context.Context, _ func(string)) (Reply, error) { return future.attempt(ctx) }
-	default:
-		return Reply{}, fmt.Errorf("%w (%s)", ErrNoComplete, c.URL())
+	try, err := c.tries(protocol, r)
+	if err != nil {
+		return Reply{}, err
 	}
 	streamed := false
 	stream := r.Stream
@@ -91,6 +68,36 @@ func (c *Client) completeBy(ctx context.Context, protocol string, r TokenRequest
 		r.Stream(reply.Raw)
 	}
 	return reply, nil
+}
+
+// try makes one attempt at a reply, streamed when deliver is set.
+type try func(ctx context.Context, deliver func(string)) (Reply, error)
+
+// tries checks a request and gives what makes attempts at it.
+func (c *Client) tries(protocol string, r TokenRequest) (try, error) {
+	switch {
+	case r.MaxTokens <= 0:
+		return nil, c.noRoom(r.MaxTokens)
+	case len(r.Prompt) == 0:
+		return nil, c.fault(BadRequest, "a prompt of no token ids was to be continued", nil)
+	case slices.Min(r.Prompt) < 0:
+		return nil, c.fault(BadRequest, fmt.Sprintf("token id %d of the prompt is negative", slices.Min(r.Prompt)), nil)
+	}
+	switch protocol {
+	case byCompletions, byGenerate, bySGLang:
+		return func(ctx context.Context, deliver func(string)) (Reply, error) {
+			k, err := c.tokenCall(protocol, r)
+			if err != nil {
+				return Reply{}, err
+			}
+			return c.attempt(ctx, k, deliver)
+		}, nil
+	case byTinker:
+		sampling, err := c.tinkerSampling(r)
+		f := &future{client: c, request: r, sampling: sampling}
+		return f.attempt, err
+	}
+	return nil, fmt.Errorf("%w (%s)", ErrNoComplete, c.URL())
 }
 
 // tokenCall encodes a request. Each attempt has its own, for servers want
@@ -127,7 +134,7 @@ type tokenPiece struct {
 	logs        []float64 // NaN where there is no number
 	sawLogs     bool
 	finish      string
-	stop        string
+	stop        ending
 	version     string // of the weights
 }
 
@@ -158,8 +165,8 @@ func (b *builder) addTokens(p *tokenPiece) {
 func (b *builder) ended(p *tokenPiece) {
 	if p.finish != "" {
 		b.finish, b.stop = finishOf(p.finish), p.stop
-		if b.finish == "stop" && p.finish != "stop" && b.stop == "" {
-			b.stop = p.finish
+		if b.finish != p.finish {
+			b.stop = ending{p.finish, true}
 		}
 	}
 	if b.first == 0 && (len(b.output) > 0 || b.raw.Len() > 0) {
@@ -182,11 +189,10 @@ func finishOf(reason string) string {
 // least the logprobs name each of them, and both say the same. The prompt that
 // is echoed is the one that was sent.
 func (b *builder) checkIDs() string {
-	if b.prompt == nil {
-		b.prompt = b.sent
-	} else if !slices.Equal(b.prompt, b.sent) {
+	if b.prompt != nil && !slices.Equal(b.prompt, b.sent) {
 		return differ("the server read another prompt", b.sent, b.prompt)
 	}
+	b.prompt = b.sent
 	switch {
 	case b.output != nil:
 		for i, id := range b.named {

@@ -53,18 +53,18 @@ func TestRecordedContinuations(t *testing.T) {
 		want           Reply
 		text           string // streamed, for streams
 	}{
-		{byCompletions, "vllm_completions.json", Reply{OutputIDs: []int32{31, 2}, Logprobs: []float64{-0.5, -9999}, Raw: " ok<|im_end|>", FinishReason: "stop", OutputTokens: 2, CachedTokens: number(1)}, ""},
+		{byCompletions, "vllm_completions.json", Reply{EndsTurn: true, OutputIDs: []int32{31, 2}, Logprobs: []float64{-0.5, -9999}, Raw: " ok<|im_end|>", FinishReason: "stop", OutputTokens: 2, CachedTokens: number(1)}, ""},
 		{byCompletions, "vllm_old_completions.json", Reply{OutputIDs: []int32{31}, Logprobs: []float64{-0.125}, Raw: `a"<é>`, FinishReason: "length", OutputTokens: 1}, ""},
 		{byCompletions, "vllm_completions.sse", Reply{OutputIDs: []int32{31, 32, 33, 34}, Logprobs: []float64{-0.5, -1, -0.25, -2}, Raw: "plan</a>", FinishReason: "stop", StopReason: "</a>", OutputTokens: 4}, "pl|an</a>"},
-		{byGenerate, "vllm_old_generate.json", Reply{OutputIDs: []int32{31, 2}, Logprobs: []float64{-0.5, -0.25}, FinishReason: "stop", OutputTokens: 2}, ""},
+		{byGenerate, "vllm_old_generate.json", Reply{EndsTurn: true, OutputIDs: []int32{31, 2}, Logprobs: []float64{-0.5, -0.25}, FinishReason: "stop", OutputTokens: 2}, ""},
 		{byGenerate, "vllm_generate.json", Reply{OutputIDs: []int32{31, 32}, Logprobs: []float64{-0.5, -0.125}, FinishReason: "length", OutputTokens: 2}, ""},
 		{byGenerate, "vllm_generate.sse", Reply{OutputIDs: []int32{31, 32, 2}, Logprobs: []float64{-0.5, -1.5, -3}, Raw: "plan<|im_end|>", FinishReason: "stop", StopReason: "repetition", OutputTokens: 3}, "pl|an<|im_end|>"},
-		{bySGLang, "sglang_generate.json", Reply{OutputIDs: []int32{31, 2}, Logprobs: []float64{-0.5, -0.25}, Raw: " ok<|im_end|>", FinishReason: "stop", StopReason: "2", OutputTokens: 2, CachedTokens: number(1), PolicyVersion: "default"}, ""},
+		{bySGLang, "sglang_generate.json", Reply{EndsTurn: true, OutputIDs: []int32{31, 2}, Logprobs: []float64{-0.5, -0.25}, Raw: " ok<|im_end|>", FinishReason: "stop", StopReason: "2", OutputTokens: 2, CachedTokens: number(1), PolicyVersion: "default"}, ""},
 		{bySGLang, "sglang_old_generate.json", Reply{OutputIDs: []int32{31, 32}, Logprobs: []float64{-0.5, -0.25}, Raw: "ab", FinishReason: "length", OutputTokens: 2, CachedTokens: number(0)}, ""},
 		{bySGLang, "sglang_generate.sse", Reply{OutputIDs: []int32{31, 32, 33}, Logprobs: []float64{-0.5, -1, -2}, Raw: "plan</a>", FinishReason: "stop", StopReason: "</a>", OutputTokens: 3, CachedTokens: number(0)}, "pl|an</a>"},
 		{bySGLang, "sglang_incremental.sse", Reply{OutputIDs: []int32{31, 32, 33, 34}, Logprobs: []float64{-0.5, -1, -1.5, -2}, Raw: "aaaabc", FinishReason: "length", OutputTokens: 4, CachedTokens: number(0)}, "aa|aab|c"},
 		{bySGLang, "sglang_new_ids_only.sse", Reply{OutputIDs: []int32{31, 32, 33}, Logprobs: []float64{-0.5, -1, -1.5}, Raw: "aab", FinishReason: "length", OutputTokens: 3, CachedTokens: number(0)}, "aa|b"},
-		{byTinker, "tinker_sample.json", Reply{OutputIDs: []int32{31, 2}, Logprobs: []float64{-0.5, -0.25}, FinishReason: "stop", OutputTokens: 2}, ""},
+		{byTinker, "tinker_sample.json", Reply{EndsTurn: true, OutputIDs: []int32{31, 2}, Logprobs: []float64{-0.5, -0.25}, FinishReason: "stop", OutputTokens: 2}, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.file, func(t *testing.T) {

@@ -136,9 +136,9 @@ func (f *flaws) field(s *scanner, key []byte) {
 	case "error":
 		f.nested = s.raw()
 	case "object":
-		f.object = s.scalar()
+		f.object = s.ending().by
 	case "message":
-		f.message = s.scalar()
+		f.message = s.ending().by
 	default:
 		s.skip()
 	}
@@ -167,7 +167,7 @@ func (s *scanner) choice() (p tokenPiece) {
 		case "finish_reason":
 			p.finish = s.text()
 		case "stop_reason":
-			p.stop = s.scalar()
+			p.stop = s.ending()
 		default:
 			s.skip()
 		}

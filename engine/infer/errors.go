@@ -132,7 +132,7 @@ func kindOf(status int, text, param string) ErrorKind {
 		return Denied
 	case status == 429:
 		return Busy
-	case status == 408 || status >= 500 && status != 501:
+	case status == 408 || status == 425 || status >= 500 && status != 501:
 		return Unavailable
 	case overflows(text, param):
 		return Overflow

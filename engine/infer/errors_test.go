@@ -31,6 +31,7 @@ func TestErrorBodies(t *testing.T) {
 		{"denied", 401, `{"error":"Unauthorized, key sk-secret is unknown"}`, Denied, "key *** is unknown"},
 		{"busy", 429, `{"error":{"message":"slow down"}}`, Busy, "slow down"},
 		{"engine", 500, `{"error":{"message":"engine died","type":"InternalServerError","param":null,"code":500}}`, Unavailable, "engine died"},
+		{"tinker weights not yet written", 425, `{"detail":"Checkpoint is still being created"}`, Unavailable, "still being created"},
 		{"not implemented", 501, `{"error":{"message":"no"}}`, BadRequest, "no"},
 		{"proxy", 502, "<html>\n<head><title>502 Bad\nGateway</title></head>", Unavailable, "web page (502 Bad Gateway)"},
 		{"empty", 503, "", Unavailable, "Service Unavailable"},

@@ -69,13 +69,16 @@ type Request struct {
 type Reply struct {
 	PromptIDs    []int32   // nil when not reported
 	OutputIDs    []int32   // nil when not reported
-	Logprobs     []float64 // nil when not reported, else one per output id
+	Logprobs     []float64 // nil when not reported, else one per output id; −9999 is a server's clamp for −∞ and stays
 	Raw          string    // text of the output ids with every marker, "" when unknown
 	Reasoning    string
 	Content      string
 	Calls        []ToolCall
 	FinishReason string // stop, length, tool_calls, abort, …
 	StopReason   string // the text or the id (decimal) that ended it, "" when the server names none
+	// EndsTurn: the last output id ended the turn, the model's own end or one of
+	// TokenRequest.StopIDs. False for a stop text, a cut, or ids not reported.
+	EndsTurn     bool
 	Model        string
 	PromptTokens int // by usage, or the number of ids
 	OutputTokens int

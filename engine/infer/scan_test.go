@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -136,6 +137,23 @@ func FuzzNumber(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Of 19 digits one in some thousand lies all but between two numbers, where the
+// rest of the division decides.
+func TestRounding(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 100_000 {
+		text := fmt.Sprintf("%d.%017d", rng.IntN(100), rng.Int64N(1e17))
+		want, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := scanner{data: []byte(text)}
+		if got := s.number(); got != want || s.end() != nil {
+			t.Fatalf("%s: %v, want %v, %v", text, got, want, s.err)
+		}
+	}
 }
 
 // Ids are written as the standard encoder does, and read back.

@@ -96,7 +96,7 @@ func (s *scanner) meta(p *tokenPiece, u *usage) (cause string) {
 		case "cached_tokens":
 			u.Details = &usageDetails{s.count()}
 		case "weight_version":
-			p.version = s.scalar()
+			p.version = s.ending().by
 		case "output_token_logprobs":
 			p.sawLogs = !s.null()
 			s.array(func() { s.triple(p) })
@@ -113,15 +113,15 @@ func (s *scanner) sglangFinish(p *tokenPiece) (cause string) {
 		case "type":
 			p.finish = s.text()
 		case "matched":
-			p.stop = s.scalar()
+			p.stop = s.ending()
 		case "message":
-			cause = s.scalar()
+			cause = s.ending().by
 		default:
 			s.skip()
 		}
 	})
-	if p.finish == "abort" && p.stop == "" {
-		p.stop = oneLine(cause, 200)
+	if p.finish == "abort" {
+		p.stop = ending{oneLine(cause, 200), true}
 	}
 	return cause
 }

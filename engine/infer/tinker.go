@@ -1,11 +1,9 @@
 package infer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"net/http"
 	"slices"
@@ -23,26 +21,34 @@ type tinkerSession struct {
 	id   string
 }
 
+func (t *tinkerSession) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case t.turn <- struct{}{}:
+		return func() { <-t.turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // sampler is the id of the client's sampling session.
 func (c *Client) sampler(ctx context.Context) (string, error) {
 	t := &c.tinker
-	select {
-	case t.turn <- struct{}{}:
-	case <-ctx.Done():
-		return "", c.failed(ctx, ctx.Err())
+	leave, err := t.enter(ctx)
+	if err != nil {
+		return "", c.failed(ctx, err)
 	}
-	defer func() { <-t.turn }()
+	defer leave()
 	if t.id != "" {
 		return t.id, nil
 	}
 	var session struct {
 		ID string `json:"session_id"`
 	}
-	err := c.ask(ctx, "/api/v1/create_session", map[string]any{"tags": []string{}, "user_metadata": nil, "sdk_version": "rollbench", "type": "create_session"}, &session)
-	if err != nil {
+	body := map[string]any{"tags": []string{}, "user_metadata": nil, "sdk_version": "rollbench", "type": "create_session"}
+	if err := c.ask(ctx, "/api/v1/create_session", body, &session); err != nil {
 		return "", err
 	}
-	body := map[string]any{"session_id": session.ID, "sampling_session_seq_id": 0, "type": "create_sampling_session"}
+	body = map[string]any{"session_id": session.ID, "sampling_session_seq_id": 0, "type": "create_sampling_session"}
 	if model := c.Model(); strings.HasPrefix(model, "tinker://") {
 		body["model_path"] = model
 	} else {
@@ -61,12 +67,15 @@ func (c *Client) sampler(ctx context.Context) (string, error) {
 	return t.id, nil
 }
 
-// lost forgets a sampling session that the server does not know any more.
-func (c *Client) lost(id string) {
-	c.tinker.turn <- struct{}{}
-	defer func() { <-c.tinker.turn }()
-	if c.tinker.id == id {
-		c.tinker.id = ""
+// lose a sampling session that the server does not know any more.
+func (t *tinkerSession) lose(ctx context.Context, id string) {
+	leave, err := t.enter(ctx)
+	if err != nil {
+		return // the call is over, and the next one will find out
+	}
+	defer leave()
+	if t.id == id {
+		t.id = ""
 	}
 }
 
@@ -107,10 +116,10 @@ type future struct {
 	id       string // "" until asked for
 }
 
-// gone is how long a poll at least takes that comes back without a sample.
-const gone = time.Second
+// pollEvery is the least time from one poll to the next.
+const pollEvery = time.Second
 
-func (f *future) attempt(ctx context.Context) (Reply, error) {
+func (f *future) attempt(ctx context.Context, _ func(string)) (Reply, error) {
 	c := f.client
 	if f.id == "" {
 		f.start = time.Now()
@@ -127,7 +136,7 @@ func (f *future) attempt(ctx context.Context) (Reply, error) {
 			f.id = ""
 			return f.reply(data)
 		case errors.As(err, &e) && e.Status == http.StatusRequestTimeout: // not yet there
-			if err := sleep(ctx, gone-time.Since(asked)); err != nil {
+			if err := sleep(ctx, pollEvery-time.Since(asked)); err != nil {
 				return Reply{}, c.failed(ctx, err)
 			}
 		case errors.As(err, &e) && e.Status == http.StatusNotFound: // the server has been started anew
@@ -170,7 +179,7 @@ func (f *future) submit(ctx context.Context) error {
 	data, err := c.send(ctx, "/api/v1/asample", f.request.SessionID, body)
 	var e *Error
 	if errors.As(err, &e) && e.Status == http.StatusNotFound && strings.Contains(strings.ToLower(e.Message), "session") {
-		c.lost(sampler)
+		c.tinker.lose(ctx, sampler)
 		e.Kind = Unavailable
 	}
 	if err != nil {
@@ -199,6 +208,7 @@ func (f *future) reply(data []byte) (Reply, error) {
 		}
 		s.array(func() {
 			p := s.sequence()
+			p.stop.text = len(f.request.Sampling.Stop) > 0 // perhaps one of them
 			if first {
 				b.addTokens(&p)
 			}
@@ -229,54 +239,4 @@ func (s *scanner) sequence() (p tokenPiece) {
 		}
 	})
 	return p
-}
-
-// ask sends JSON and decodes a small answer, without retries.
-func (c *Client) ask(ctx context.Context, path string, body, out any) error {
-	data, err := c.send(ctx, path, "", encoded(body))
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, out); err != nil {
-		return c.fault(Unavailable, fmt.Sprintf("the answer of %s is not JSON: %s", path, oneLine(err.Error(), 120)), err)
-	}
-	return nil
-}
-
-// tell sends JSON and heeds no answer.
-func (c *Client) tell(ctx context.Context, path string, body any) error {
-	_, err := c.send(ctx, path, "", encoded(body))
-	return err
-}
-
-func (c *Client) send(ctx context.Context, path, session string, body []byte) ([]byte, error) {
-	req, err := c.request(ctx, http.MethodPost, path, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	if session != "" {
-		req.Header.Set("X-Session-ID", session)
-	}
-	return c.exchange(req, maxAnswer)
-}
-
-// encoded are maps of texts and numbers, which can always be encoded.
-func encoded(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic("infer: a request cannot be encoded: " + err.Error())
-	}
-	return data
-}
-
-// sleep for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(max(0, d))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

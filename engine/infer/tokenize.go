@@ -1,7 +1,6 @@
 package infer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,11 +80,7 @@ func (c *Client) post(ctx context.Context, path string, body, out any) error {
 	ctx, cancel := limited(ctx, sideLimit)
 	defer cancel()
 	err = c.retry(ctx, func(int) error {
-		req, err := c.request(ctx, http.MethodPost, path, bytes.NewReader(payload))
-		if err != nil {
-			return err
-		}
-		data, err := c.exchange(req, maxAnswer)
+		data, err := c.send(ctx, path, "", payload)
 		if err != nil {
 			return err
 		}

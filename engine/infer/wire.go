@@ -83,15 +83,14 @@ type choice struct {
 	MatchedStop json.RawMessage `json:"matched_stop"` // SGLang
 }
 
-// stopped is the text or the id that ended the reply, "" when none is named.
-func (c *choice) stopped() string {
+// stopped is what ended the reply, by either name.
+func (c *choice) stopped() (e ending) {
 	for _, raw := range []json.RawMessage{c.StopReason, c.MatchedStop} {
-		s := scanner{data: raw}
-		if text := s.scalar(); text != "" {
-			return text
+		if s := (scanner{data: raw}); e.by == "" {
+			e = s.ending()
 		}
 	}
-	return ""
+	return e
 }
 
 // piece is a message or the next part of one.

@@ -20,20 +20,41 @@ func readDocs(t *testing.T) string {
 	return string(text)
 }
 
-// The table of keys in docs/exports.md is the keys of a row, in order.
+// The tables of keys in docs/exports.md are the keys of the rows, in order.
 func TestDocumentedKeys(t *testing.T) {
-	table, _, _ := strings.Cut(readDocs(t), "An example")
-	var documented []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(table, -1) {
-		documented = append(documented, m[1])
+	r := workedExample(t)
+	for _, format := range []string{"transitions", "skyrl", "verl", "tinker", "chat"} {
+		run := r
+		if format == "chat" {
+			run = dialogue(t)
+		}
+		_, section, _ := strings.Cut(readDocs(t), "\n## "+format+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		var documented []string
+		for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(section, -1) {
+			documented = append(documented, m[1])
+		}
+		lines, _ := run.rows(format, Options{})
+		if written := keysIn(lines[0]); !slices.Equal(documented, written) {
+			t.Errorf("%s: documented %v\nwritten    %v", format, documented, written)
+		}
 	}
-	_, lines, _ := workedExample(t).export(Options{Prompt: "delta"})
-	var written []string
-	dec := json.NewDecoder(strings.NewReader(lines[0]))
+	var columns []string
+	for _, c := range verlColumns {
+		columns = append(columns, c.Name)
+	}
+	if lines, _ := r.rows("verl", Options{}); !slices.Equal(columns, keysIn(lines[0])) {
+		t.Errorf("Parquet columns %v, keys %v", columns, keysIn(lines[0]))
+	}
+}
+
+// keysIn are the keys of a JSON object, in order.
+func keysIn(line string) (keys []string) {
+	dec := json.NewDecoder(strings.NewReader(line))
 	for depth, isKey := 0, true; ; {
 		token, err := dec.Token()
 		if err != nil {
-			break
+			return keys
 		}
 		switch delim, ok := token.(json.Delim); {
 		case ok && (delim == '{' || delim == '['):
@@ -43,14 +64,11 @@ func TestDocumentedKeys(t *testing.T) {
 		case ok:
 			depth--
 		case depth == 1 && isKey:
-			written = append(written, token.(string))
+			keys = append(keys, token.(string))
 			isKey = false
 			continue
 		}
 		isKey = depth == 1
-	}
-	if !slices.Equal(documented, written) {
-		t.Errorf("documented %v\nwritten    %v", documented, written)
 	}
 }
 

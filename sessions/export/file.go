@@ -28,22 +28,26 @@ type Meta struct {
 	Counts      Summary         `json:"counts"`
 	Masks       map[string]int  `json:"masks"` // masked trajectories by reason
 	Fingerprint json.RawMessage `json:"fingerprint"`
+
+	Metrics map[string]float64 `json:"metrics"`
+	PassAt  []PassAt           `json:"pass_at"`
+	Groups  []Group            `json:"groups"` // the baselines
 }
 
 // NewMeta of an export written at the time.
 func NewMeta(run sessions.Run, sum Summary, opt Options, created time.Time) Meta {
-	if full, err := opt.normal(); err == nil {
+	if full, err := opt.normal(sum.Format); err == nil {
 		opt = full
 	}
 	return Meta{Format: sum.Format, Version: run.Version, Run: run.ID, Title: run.Title, Recorded: run.Created,
 		Created: created.UTC(), Model: run.Model, Simulated: run.Simulate, Options: opt, Counts: sum,
-		Masks: sum.Masks, Fingerprint: run.Print}
+		Masks: sum.Masks, Fingerprint: run.Print, Metrics: sum.Metrics, PassAt: sum.PassAt, Groups: sum.Baselines}
 }
 
 // File writes the run to path, with path.meta.json beside it. Both appear
 // whole or not at all, and replace nothing unless opt.Overwrite.
 func File(ctx context.Context, path, format string, r sessions.Reader, opt Options) (Summary, error) {
-	meta := path + ".meta.json"
+	meta := metaOf(path)
 	for _, p := range []string{path, meta} {
 		if err := vacant(p, opt.Overwrite); err != nil {
 			return Summary{}, err
@@ -77,6 +81,9 @@ func File(ctx context.Context, path, format string, r sessions.Reader, opt Optio
 	}
 	return sum, nil
 }
+
+// metaOf is the name of the file beside path.
+func metaOf(path string) string { return path + ".meta.json" }
 
 func vacant(path string, overwrite bool) error {
 	info, err := os.Stat(path)

@@ -45,7 +45,7 @@ func TestFile(t *testing.T) {
 			t.Errorf("%s: %v, want %q", where, err, want)
 		}
 	}
-	if _, err := File(t.Context(), filepath.Join(dir, "x"), "parquet", r.Store, Options{}); err == nil || !strings.Contains(err.Error(), "there is transitions") {
+	if _, err := File(t.Context(), filepath.Join(dir, "x"), "csv", r.Store, Options{}); err == nil || !strings.Contains(err.Error(), "there is chat, skyrl, tinker, transitions") {
 		t.Errorf("unknown format: %v", err)
 	}
 	entries, err := os.ReadDir(dir)

@@ -6,10 +6,12 @@ import (
 	"rollbench/sessions"
 )
 
-// chosen is a trajectory that will be written.
+// chosen is a trajectory of the export's scope.
 type chosen struct {
 	sessions.Trajectory
+	written   bool // else it only counts in the metrics
 	advantage *float64
+	did       []intervention
 }
 
 // NoFinishReason is the mask reason of a trajectory that ended without one:
@@ -17,54 +19,72 @@ type chosen struct {
 const NoFinishReason = "no_finish_reason"
 
 // mask is why no token of the trajectory trains, "" when they do.
-func (c chosen) mask() string {
-	if c.Finish == "" {
+func (c chosen) mask() string { return maskReason(c.Finish) }
+
+func maskReason(finish string) string {
+	switch {
+	case finish == "":
 		return NoFinishReason
+	case sessions.FinishReason(finish).Rule().Masked:
+		return finish
 	}
-	return c.Mask()
+	return ""
 }
 
 // choose decides which trajectories are written and gives each its advantage.
-// A trajectory that is not written is counted under its reason and is outside
-// its group's baseline; every one that is written has a reward and is inside.
-func choose(rows []sessions.Trajectory, opt Options, sum *Summary) ([]chosen, error) {
+// Those that are not written are counted under their reason. Baselines are
+// computed before the filters look: a trajectory with a reward has its place
+// in its group's, whatever is written. The list also holds, not to be written,
+// the other trajectories that made a turn; all are the ended ones that metrics
+// tell of.
+func choose(rows []sessions.Trajectory, opt Options, sum *Summary) (list []chosen, all []sessions.Trajectory, err error) {
 	sum.Members = len(rows)
 	lacking := map[string]bool{} // instances with a member that should have a reward and has none
-	groups := map[string][]float64{}
-	var list []chosen
 	for _, t := range rows {
+		if !opt.takesInstance(t.Instance) {
+			sum.Filtered++
+			continue
+		}
 		missing, ok := consider(t, opt, sum)
 		if missing != "" {
 			if opt.OnMissing == "error" {
-				return nil, fmt.Errorf("trajectory %s has no reward (%s); export with on-missing drop or group, or resume the run", t.Key, missing)
+				return nil, nil, fmt.Errorf("trajectory %s has no reward (%s); export with on-missing drop or group, or resume the run", t.Key, missing)
 			}
 			lacking[t.Instance] = true
 		}
-		if ok {
-			list = append(list, chosen{Trajectory: t})
+		if !t.State.Ended() || t.Intervened && !opt.IncludeIntervened {
+			continue
+		}
+		all = append(all, t)
+		if t.Turn > 0 {
+			list = append(list, chosen{Trajectory: t, written: ok})
 		}
 	}
 	if opt.OnMissing == "group" {
-		kept := list[:0]
-		for _, c := range list {
-			if lacking[c.Instance] {
+		for i := range list {
+			if list[i].written && lacking[list[i].Instance] {
+				list[i].written = false
 				sum.OfGroup++
-				continue
 			}
-			kept = append(kept, c)
 		}
-		list = kept
 	}
-	for _, c := range list {
-		groups[c.Instance] = append(groups[c.Instance], *c.Reward)
+	sum.Baselines = baselines(list, opt.Advantage)
+	for _, g := range sum.Baselines {
+		switch g.Flag {
+		case groupOfOne:
+			sum.GroupsOfOne++
+		case noVariance:
+			sum.NoVariance++
+		}
 	}
-	seen := map[string]int{}
 	for i := range list {
-		group := list[i].Instance
-		list[i].advantage = leaveOneOut(groups[group], seen[group])
-		seen[group]++
+		c := &list[i]
+		if c.written && !opt.takes(c.Finish, c.mask(), *c.Reward) {
+			c.written = false
+			sum.Filtered++
+		}
 	}
-	return list, nil
+	return list, all, nil
 }
 
 // consider counts the trajectory if it is left out. missing says why it has no
@@ -92,20 +112,4 @@ func consider(t sessions.Trajectory, opt Options, sum *Summary) (missing string,
 		return "", true
 	}
 	return "", false
-}
-
-// leaveOneOut is the reward of member i minus the mean of the others'; nil in
-// a group of one.
-func leaveOneOut(rewards []float64, i int) *float64 {
-	if len(rewards) < 2 {
-		return nil
-	}
-	var others float64
-	for j, r := range rewards {
-		if j != i {
-			others += r
-		}
-	}
-	a := rewards[i] - others/float64(len(rewards)-1)
-	return &a
 }

@@ -88,7 +88,7 @@ func one(v float64) *float64 { return &v }
 func (r *recorder) export(opt Options) ([]map[string]any, []string, Summary) {
 	r.T.Helper()
 	var out bytes.Buffer
-	sum, err := Transitions(r.T.Context(), &out, r.Store, opt)
+	sum, err := Write(r.T.Context(), &out, "transitions", r.Store, opt)
 	if err != nil {
 		r.T.Fatal(err)
 	}

@@ -10,32 +10,57 @@ type Summary struct {
 	Run          string `json:"run"`
 	Format       string `json:"format"`
 	Simulated    bool   `json:"simulated"`
-	Rows         int    `json:"rows"`         // transitions written
+	Rows         int    `json:"rows"`         // written
 	Trajectories int    `json:"trajectories"` // with at least one row
 	Groups       int    `json:"groups"`       // with at least one row
 	Members      int    `json:"members"`      // trajectories of the run
 
 	// Trajectories left out, each counted once under the first that applies.
-	Unfinished int `json:"left_out_unfinished"`
-	Intervened int `json:"left_out_intervened"`
-	Empty      int `json:"left_out_empty"` // no turn was made
-	NoReward   int `json:"left_out_no_reward"`
-	OfGroup    int `json:"left_out_with_group"` // on-missing=group: another member has no reward
+	Filtered    int `json:"left_out_filtered"` // by a filter of the options
+	Unfinished  int `json:"left_out_unfinished"`
+	Intervened  int `json:"left_out_intervened"`
+	Empty       int `json:"left_out_empty"` // no turn was made
+	NoReward    int `json:"left_out_no_reward"`
+	OfGroup     int `json:"left_out_with_group"`   // on-missing=group: another member has no reward
+	Broken      int `json:"left_out_several"`      // several samples in a format with one row a trajectory
+	NoTokens    int `json:"left_out_no_tokens"`    // no reply that could have a row
+	NoAdvantage int `json:"left_out_no_advantage"` // a group of one, in tinker
+	LeftMasked  int `json:"left_out_masked"`       // masked, in chat
+
+	// Baselines that teach nothing.
+	GroupsOfOne int `json:"groups_of_one"`
+	NoVariance  int `json:"groups_without_variance"`
 
 	// Written trajectories whose tokens are kept out of the gradient, by reason.
 	Masked int            `json:"masked"`
 	Masks  map[string]int `json:"masks"`
 
-	// Turns.
-	Superseded   int `json:"turns_superseded"`     // not written
-	NoOutput     int `json:"turns_without_output"` // not written: the reply had no token
-	TextOnly     int `json:"rows_without_ids"`     // the endpoint reported no output ids
-	NoLogprobs   int `json:"rows_without_logprobs"`
-	Operator     int `json:"rows_by_operator"` // made by a person, mask 0
-	Picked       int `json:"rows_picked"`      // sampled, but chosen by a person, mask 0
-	NewSamples   int `json:"samples"`          // rows that start a sample
-	OutputTokens int `json:"output_tokens"`
-	TrainTokens  int `json:"train_tokens"` // with mask 1
+	// Replies of the chosen trajectories.
+	Superseded int `json:"replies_superseded"`       // not written
+	NoOutput   int `json:"replies_without_output"`   // without a token
+	TextOnly   int `json:"replies_without_ids"`      // the endpoint reported no output ids
+	NoLogprobs int `json:"replies_without_logprobs"` // or with one that is no finite number
+	Operator   int `json:"replies_by_operator"`      // made by a person, mask 0
+	Picked     int `json:"replies_picked"`           // sampled, but chosen by a person, mask 0
+
+	NewSamples    int `json:"samples"`
+	OutputTokens  int `json:"output_tokens"`
+	TrainTokens   int `json:"train_tokens"`       // with mask 1
+	TrainMessages int `json:"train_messages"`     // of chat, with weight 1
+	NoTools       int `json:"rows_without_tools"` // of chat: what the policy was told of is not known
+
+	Metrics   map[string]float64 `json:"-"` // by SkyRL-Agent's names; these are in Meta
+	PassAt    []PassAt           `json:"-"`
+	Baselines []Group            `json:"-"`
+}
+
+// wrote counts a trajectory that has rows.
+func (s *Summary) wrote(c chosen) {
+	s.Trajectories++
+	if reason := c.mask(); reason != "" {
+		s.Masked++
+		s.Masks[reason]++
+	}
 }
 
 func count(n int, what string) string {
@@ -51,7 +76,16 @@ func count(n int, what string) string {
 
 // String is the summary on one line.
 func (s Summary) String() string {
-	text := fmt.Sprintf("%s of %s in %s, %d of %d output tokens train", count(s.Rows, "transition"), count(s.Trajectories, "trajectory"), count(s.Groups, "group"), s.TrainTokens, s.OutputTokens)
+	what, of := "row", "response" // with the observations in it
+	if s.Format == "transitions" {
+		what, of = "transition", "output"
+	}
+	text := fmt.Sprintf("%s of %s in %s, ", count(s.Rows, what), count(s.Trajectories, "trajectory"), count(s.Groups, "group"))
+	if s.Format == "chat" {
+		text += count(s.TrainMessages, "message") + " train"
+	} else {
+		text += fmt.Sprintf("%d of %d %s tokens train", s.TrainTokens, s.OutputTokens, of)
+	}
 	var out []string
 	for _, c := range []struct {
 		n    int
@@ -63,7 +97,16 @@ func (s Summary) String() string {
 		{s.Empty, "left out: no turns"},
 		{s.NoReward, "left out: no reward"},
 		{s.OfGroup, "left out: group has a member without reward"},
-		{s.TextOnly, "rows without token ids"},
+		{s.Filtered, "left out: filtered"},
+		{s.Broken, "left out: several samples (--format skyrl --rows step, or tinker, writes them)"},
+		{s.NoTokens, "left out: no reply with token ids and logprobs"},
+		{s.NoAdvantage, "left out: nobody to compare with"},
+		{s.LeftMasked, "left out: masked"},
+		{s.GroupsOfOne, "groups of one"},
+		{s.NoVariance, "groups without variance"},
+		{s.TextOnly, "replies without token ids"},
+		{s.NoLogprobs, "replies without logprobs"},
+		{s.NoTools, "rows without tools"},
 	} {
 		if c.n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", c.n, c.what))

@@ -1,164 +1,102 @@
 package export
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"io"
-	"math"
-	"slices"
 
 	"rollbench/sessions"
 )
 
-// Transitions writes one JSON line a transition, in queue order of the
-// trajectories and in order of their turns. It holds one trajectory at a time.
-func Transitions(ctx context.Context, w io.Writer, r sessions.Reader, opt Options) (Summary, error) {
-	run := r.Run()
-	sum := Summary{Run: run.ID, Format: "transitions", Simulated: run.Simulate, Masks: map[string]int{}}
-	opt, err := opt.normal()
-	if err != nil {
-		return sum, err
-	}
-	rows, seq, err := r.Trajectories(ctx)
-	if err != nil {
-		return sum, err
-	}
-	list, err := choose(rows, opt, &sum)
-	if err != nil {
-		return sum, fmt.Errorf("export run %s: %w", run.ID, err)
-	}
-	did, err := interventions(ctx, r, list, seq)
-	if err != nil {
-		return sum, fmt.Errorf("export run %s: %w", run.ID, err)
-	}
-	groups := map[string]bool{}
-	out := &lines{w: w, run: run, delta: opt.Prompt == "delta", sum: &sum}
-	for _, c := range list {
-		turns, err := r.Turns(ctx, c.Key, c.Attempt, 0, 0, true)
-		if err != nil {
-			return sum, err
-		}
-		before := sum.Rows
-		if err := out.trajectory(c, turns, did[c.Key]); err != nil {
-			return sum, fmt.Errorf("export run %s: %w", run.ID, err)
-		}
-		if sum.Rows == before {
-			continue
-		}
-		sum.Trajectories++
-		groups[c.Instance] = true
-		if reason := c.mask(); reason != "" {
-			sum.Masked++
-			sum.Masks[reason]++
-		}
-	}
-	sum.Groups = len(groups)
-	return sum, nil
-}
+// transitions is one row a reply: its prompt, its tokens, and what is known of
+// its trajectory.
+type transitions struct{ *lines }
 
-// lines writes rows and counts them.
-type lines struct {
-	w     io.Writer
-	run   sessions.Run
-	delta bool
-	sum   *Summary
-	buf   []byte // of the line, reused
-}
-
-func (l *lines) trajectory(c chosen, turns []sessions.Turn, did []intervention) error {
-	if did == nil {
-		did = []intervention{}
+func (f transitions) trajectory(c chosen, replies []reply) error {
+	if c.did == nil {
+		c.did = []intervention{}
 	}
-	done, err := json.Marshal(did)
+	did, err := json.Marshal(c.did)
 	if err != nil {
 		return err
 	}
-	var seq []int32 // prompt + output of the last row that has a prompt
+	var prompt, output []int32 // of the last row that has a prompt
 	first := true
-	for i := range turns {
-		t := &turns[i]
-		switch {
-		case t.Superseded:
-			l.sum.Superseded++
-			continue
-		case t.OutputIDs != nil && len(t.OutputIDs) == 0:
-			l.sum.NoOutput++
+	for _, r := range replies {
+		if r.empty() {
 			continue
 		}
-		row := transition{chosen: c, turn: t, did: done, keep: commonPrefix(seq, t.PromptIDs)}
-		row.fresh = first || t.NewSample || t.Source == sessions.FromOperator || t.PromptIDs != nil && row.keep < len(seq)
-		row.mask = lossMask(c, t, picked(t, did))
-		row.logprobs = logprobs(t)
-		l.count(row, picked(t, did))
-		if err := l.write(row); err != nil {
-			return fmt.Errorf("turn %d of %s: %w", t.Index, t.Key, err)
+		keep := commonPrefix(prompt, r.PromptIDs)
+		if keep == len(prompt) && len(r.PromptIDs) > keep {
+			keep += commonPrefix(output, r.PromptIDs[keep:])
+		}
+		broken := r.PromptIDs != nil && keep < len(prompt)+len(output)
+		fresh := first || r.NewSample || r.Source == sessions.FromOperator || broken
+		if err := f.write(c, r, keep, fresh, did); err != nil {
+			return err
 		}
 		first = false
-		if t.PromptIDs != nil {
-			seq = slices.Concat(t.PromptIDs, t.OutputIDs)
+		if r.PromptIDs != nil {
+			prompt, output = r.PromptIDs, r.OutputIDs
 		}
 	}
 	return nil
 }
 
-// lossMask is 1 for each token that the policy sampled and nobody chose, in a
-// trajectory that is not masked. nil when the endpoint reported no ids.
-func lossMask(c chosen, t *sessions.Turn, picked bool) []int32 {
-	if t.OutputIDs == nil {
+// write the row with all keys, always in this order (docs/exports.md). keep is
+// how many tokens its prompt shares with the row before it; fresh says that it
+// starts a sample.
+func (f transitions) write(c chosen, r reply, keep int, fresh bool, did []byte) error {
+	prompt := r.PromptIDs
+	if f.opt.Prompt != "delta" || prompt == nil {
+		keep = 0
+	}
+	o := f.object()
+	o.text("run", f.run.ID)
+	o.text("instance_id", r.Instance)
+	o.integer("trajectory_id", r.ID)
+	o.integer("attempt", r.Attempt)
+	o.integer("turn", r.Index)
+	if prompt == nil {
+		o.null("prompt_prefix_length")
+	} else {
+		o.integer("prompt_prefix_length", keep)
+	}
+	o.ids("prompt_token_ids", prompt[keep:])
+	o.ids("output_token_ids", r.OutputIDs)
+	o.floats("logprobs", r.logprobs)
+	o.textOrNull("finish_reason", c.Finish)
+	o.textOrNull("turn_finish_reason", r.Finish)
+	o.float("reward", c.Reward)
+	o.float("advantage", c.advantage)
+	mask := f.mask(c, r)
+	o.ids("loss_mask", mask)
+	o.textOrNull("mask_reason", c.mask())
+	o.boolean("intervened", c.Intervened)
+	o.raw("interventions", did)
+	o.boolean("new_sample", fresh)
+	o.textOrNull("model", f.model(r))
+	o.raw("sampling", r.Sampling)
+	o.boolean("simulated", f.run.Simulate)
+	o.textOrNull("source", string(r.Source))
+	if fresh {
+		f.sum.NewSamples++
+	}
+	f.tokens(mask)
+	return f.end(o)
+}
+
+// mask of the reply's tokens; nil when the endpoint reported none.
+func (f transitions) mask(c chosen, r reply) []int32 {
+	if r.OutputIDs == nil {
 		return nil
 	}
-	mask := make([]int32, len(t.OutputIDs))
-	if c.mask() == "" && t.Source == sessions.FromModel && !picked {
-		for i := range mask {
-			mask[i] = 1
-		}
-	}
-	return mask
+	f.masks = fill(f.masks[:0], len(r.OutputIDs), c.mask() == "" && r.trains())
+	return f.masks
 }
 
-// logprobs of a sampled reply; nil for text a person made, and when a value is
-// no finite number, which JSON could not hold.
-func logprobs(t *sessions.Turn) []float64 {
-	if t.Source != sessions.FromModel {
-		return nil
+// model as the endpoint named it with the reply, else as the run asked for it.
+func (l *lines) model(r reply) string {
+	if r.Model != "" {
+		return r.Model
 	}
-	for _, v := range t.Logprobs {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil
-		}
-	}
-	return t.Logprobs
-}
-
-func (l *lines) count(row transition, picked bool) {
-	l.sum.Rows++
-	l.sum.OutputTokens += len(row.turn.OutputIDs)
-	for _, m := range row.mask {
-		l.sum.TrainTokens += int(m)
-	}
-	for _, c := range []struct {
-		n  *int
-		is bool
-	}{
-		{&l.sum.TextOnly, row.turn.OutputIDs == nil},
-		{&l.sum.NoLogprobs, row.logprobs == nil},
-		{&l.sum.Operator, row.turn.Source == sessions.FromOperator},
-		{&l.sum.Picked, picked},
-		{&l.sum.NewSamples, row.fresh},
-	} {
-		if c.is {
-			*c.n++
-		}
-	}
-}
-
-func commonPrefix(a, b []int32) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
+	return l.run.Model
 }

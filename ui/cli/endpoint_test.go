@@ -49,7 +49,7 @@ func TestTextOnlyEndpoint(t *testing.T) {
 		t.Errorf("outcome %+v", o)
 	}
 	file := filepath.Join(s.home, "t.jsonl")
-	if out := s.run("export", "latest", "-o", file); !strings.Contains(out, "4 rows without token ids") || !strings.Contains(out, "0 of ") {
+	if out := s.run("export", "latest", "-o", file); !strings.Contains(out, "4 replies without token ids") || !strings.Contains(out, "0 of ") {
 		t.Errorf("export says %s", out)
 	}
 	rows, err := readTransitions(file)

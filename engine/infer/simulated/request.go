@@ -1,6 +1,7 @@
 package simulated
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -184,19 +185,41 @@ type completionBody struct {
 }
 
 // promptText is a text or a list of token ids.
-type promptText []int32
+type promptText idList
 
 func (p *promptText) UnmarshalJSON(data []byte) error {
 	var text string
-	if json.Unmarshal(data, &text) == nil {
+	if data[0] == '"' && json.Unmarshal(data, &text) == nil {
 		*p = appendText(nil, text, allMarkers)
 		return nil
 	}
-	var ids []int32
-	if err := json.Unmarshal(data, &ids); err != nil {
+	if err := (*idList)(p).UnmarshalJSON(data); err != nil {
 		return fmt.Errorf("prompt is neither text nor a list of token ids: %w", err)
 	}
-	*p = ids
+	return nil
+}
+
+// idList is a list of ids.
+type idList []int32
+
+// UnmarshalJSON reads by hand, for prompts hold tens of thousands of ids. What
+// is no plain list is left to the standard decoder.
+func (l *idList) UnmarshalJSON(data []byte) error {
+	out := make([]int32, 0, bytes.Count(data, []byte{','})+1)
+	id, digits := int32(0), 0
+	for i, b := range data {
+		switch {
+		case b-'0' <= 9 && digits < 9 && i > 0:
+			id, digits = id*10+int32(b-'0'), digits+1
+		case (b == ',' || b == ']') && digits > 0:
+			out = append(out, id)
+			id, digits = 0, 0
+		case i == 0 && b == '[', b == ' ' && digits == 0:
+		default:
+			return json.Unmarshal(data, (*[]int32)(l))
+		}
+	}
+	*l = out
 	return nil
 }
 

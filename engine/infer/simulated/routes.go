@@ -209,8 +209,8 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request, _ Fault) error
 
 func (s *Server) detokenize(w http.ResponseWriter, r *http.Request, _ Fault) error {
 	var body struct {
-		Model  string  `json:"model"`
-		Tokens []int32 `json:"tokens"`
+		Model  string `json:"model"`
+		Tokens idList `json:"tokens"`
 	}
 	if err := decodeBody(r, &body); err != nil {
 		return err

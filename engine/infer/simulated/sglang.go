@@ -20,7 +20,7 @@ func (s *Server) sglangRoutes(mux *http.ServeMux, post func(string, func(http.Re
 }
 
 type nativeBody struct {
-	InputIDs       []int32 `json:"input_ids"`
+	InputIDs       idList `json:"input_ids"`
 	SamplingParams struct {
 		settings
 		MaxNew     *int   `json:"max_new_tokens"`

@@ -104,8 +104,8 @@ func (s *Server) tinkerRoutes(mux *http.ServeMux, post func(string, func(http.Re
 type sampleBody struct {
 	Prompt struct {
 		Chunks []struct {
-			Type   string  `json:"type"`
-			Tokens []int32 `json:"tokens"`
+			Type   string `json:"type"`
+			Tokens idList `json:"tokens"`
 		} `json:"chunks"`
 	} `json:"prompt"`
 	NumSamples     *int `json:"num_samples"`

@@ -115,7 +115,7 @@ func TestWaysAgree(t *testing.T) {
 						!reflect.DeepEqual(got.PromptIDs, want.PromptIDs) || got.Raw != want.Raw && ways[k].like != simulated.LikeTinker {
 						t.Fatalf("%s, session %d, turn %d, streamed %v:\ngot  %+v\nwant %+v", ways[k].path, i, turn, streamed, got, want)
 					}
-					if (got.FinishReason == "length") != (want.FinishReason == "length") || got.Content+got.Reasoning != "" || got.Calls != nil {
+					if (got.FinishReason == "length") != (want.FinishReason == "length") || got.EndsTurn != want.EndsTurn || got.EndsTurn != (got.FinishReason == "stop") || got.Content+got.Reasoning != "" || got.Calls != nil {
 						t.Fatalf("%s: %+v", ways[k].path, got)
 					}
 				}
@@ -254,10 +254,26 @@ func TestStopIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := len(reply.OutputIDs) - 1
-		if reply.OutputIDs[last] != 'e' || slices.Contains(reply.OutputIDs[:last], 'e') || reply.FinishReason != "stop" {
+		if reply.OutputIDs[last] != 'e' || slices.Contains(reply.OutputIDs[:last], 'e') || !reply.EndsTurn || reply.FinishReason != "stop" {
 			t.Errorf("%s: %+v", way.path, reply)
 		}
 		if way.like != simulated.LikeTinker && (reply.StopReason != "101" || !strings.HasSuffix(reply.Raw, "e")) {
+			t.Errorf("%s: stopped by %q, raw %q", way.path, reply.StopReason, reply.Raw)
+		}
+	}
+}
+
+// A stop text ends a reply, but not the turn.
+func TestStopTextOfContinuation(t *testing.T) {
+	for _, way := range ways {
+		s, c := probed(t, way.like, way.path, way.refused, infer.Options{}, nil)
+		s.Register("s", fix)
+		r := infer.TokenRequest{Prompt: []int32{'h', 'i'}, MaxTokens: 4000, SessionID: "s", Sampling: infer.Sampling{Stop: []string{"</think>"}}}
+		reply, err := c.Complete(context.Background(), r)
+		if err != nil || reply.EndsTurn || reply.FinishReason != "stop" || len(reply.OutputIDs) == 0 {
+			t.Fatalf("%s: %+v, %v", way.path, reply, err)
+		}
+		if way.like != simulated.LikeTinker && (reply.StopReason != "</think>" || !strings.HasSuffix(reply.Raw, "</think>")) {
 			t.Errorf("%s: stopped by %q, raw %q", way.path, reply.StopReason, reply.Raw)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 // vLLM's way to continue ids that is no OpenAI's.
 
 type generateBody struct {
-	ID             string  `json:"request_id"`
-	TokenIDs       []int32 `json:"token_ids"`
+	ID             string `json:"request_id"`
+	TokenIDs       idList `json:"token_ids"`
 	SamplingParams struct {
 		settings
 		Logprobs *int `json:"logprobs"`
