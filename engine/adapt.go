@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rollbench/engine/dispatch"
+	"rollbench/engine/infer"
 	"rollbench/sessions"
 )
 
@@ -59,17 +60,19 @@ func (e *Engine) adapt(ctx context.Context, a *dispatch.Adaptive, now time.Time)
 	return nil
 }
 
-// load is what the controller may know: what the endpoint reports and how the
-// run stage stands.
+// load is what the controller may know: what the endpoints report together, of
+// the KV use the mean, and how the run stage stands.
 func (e *Engine) load(now time.Time) dispatch.Load {
 	q := e.live.Snapshot()
 	l := dispatch.Load{Seconds: now.Sub(e.started).Seconds(), Busy: q.Busy[dispatch.Run], Waiting: q.Waiting[dispatch.Run],
 		Done: float64(e.meter.read().stages[dispatch.Run].Service.N)}
-	var running, queued, kv, preempted, tokens *float64
-	if g := e.endpoint.Load().Gauges; g != nil {
-		running, queued, kv, preempted, tokens = g.Running, g.Waiting, g.KVUse, g.Preemptions, g.TokensPerSec
-	}
-	l.Running, l.Queued, l.KVUse, l.Preemptions, l.Tokens = known(running), known(queued), known(kv), known(preempted), known(tokens)
+	seen := e.fleet.snapshot()
+	sum := func(get func(*infer.Gauges) *float64) float64 { return known(over(seen, get, add)) }
+	l.Running = sum(func(g *infer.Gauges) *float64 { return g.Running })
+	l.Queued = sum(func(g *infer.Gauges) *float64 { return g.Waiting })
+	l.Tokens = sum(func(g *infer.Gauges) *float64 { return g.TokensPerSec })
+	l.KVUse = known(mean(seen, func(g *infer.Gauges) *float64 { return g.KVUse }))
+	l.Preemptions = e.fleet.preemptions()
 	return l
 }
 

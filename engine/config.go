@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -19,7 +18,7 @@ import (
 type Config struct {
 	Generator  Generator  `toml:"generator" json:"generator"`
 	Dispatcher Dispatcher `toml:"dispatcher" json:"dispatcher"`
-	Endpoint   Server     `toml:"endpoint" json:"endpoint"`
+	Endpoints  Endpoints  `toml:"-" json:"endpoint"` // [endpoint], or each [[endpoint]]
 	Sandbox    Sandbox    `toml:"sandbox" json:"sandbox"`
 	Tools      Tools      `toml:"tools" json:"tools"`
 	Limits     TimeLimits `toml:"limits" json:"limits"`
@@ -76,9 +75,11 @@ func (d *Dispatcher) SetLimits(l sessions.Limits) {
 	d.MaxInit, d.MaxRun, d.MaxEval, d.MaxLive, d.MaxReady = l.MaxInit, l.MaxAgents, l.MaxEval, l.MaxLive, l.MaxReady
 }
 
-// Server is the inference endpoint.
+// Server is an inference endpoint. Each key holds for the calls to it, but for
+// Outage: of that the longest holds, for a call waits for any of them.
 type Server struct {
-	URL       string   `toml:"url" json:"url"` // "" for the embedded simulated endpoint
+	URL       string   `toml:"url" json:"url"`       // "" for the embedded simulated endpoint
+	Weight    float64  `toml:"weight" json:"weight"` // its share of the trajectories, beside that of the others
 	Model     string   `toml:"model" json:"model"`
 	KeyEnv    string   `toml:"api_key_env" json:"api_key_env"` // the NAME of the variable that holds the key
 	Request   Duration `toml:"request_timeout" json:"request_timeout"`
@@ -192,14 +193,13 @@ func (c Config) Check() error {
 	for _, k := range []struct {
 		name string
 		n    float64
-	}{{"sandbox.cpus", c.Sandbox.CPUs}, {"sandbox.memory_mb", float64(c.Sandbox.MemoryMB)}, {"sandbox.pids", float64(c.Sandbox.Pids)},
-		{"endpoint.retries", float64(c.Endpoint.Retries)}} {
+	}{{"sandbox.cpus", c.Sandbox.CPUs}, {"sandbox.memory_mb", float64(c.Sandbox.MemoryMB)}, {"sandbox.pids", float64(c.Sandbox.Pids)}} {
 		if !(k.n >= 0) {
 			return fmt.Errorf("%s is %v: it must not be negative", k.name, k.n)
 		}
 	}
-	if c.Endpoint.Request == 0 || c.Endpoint.Idle == 0 {
-		return errors.New("endpoint.request_timeout and endpoint.idle_timeout must be above 0: a call without a limit can hang a run")
+	if _, err := c.Endpoints.Check(); err != nil {
+		return err
 	}
 	if err := checkSampling(c.Generator.Sampling); err != nil {
 		return err

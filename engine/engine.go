@@ -3,7 +3,7 @@
 // (pause, step, inject, edit, cancel …) and a Status snapshot of gauges.
 //
 // In: the instances, the configuration and what the wiring opened for it
-// (providers, endpoint client). Out: facts in the session, and nothing else.
+// (providers, endpoint clients). Out: facts in the session, and nothing else.
 // The engine never knows that a screen exists and never waits for one.
 package engine
 
@@ -31,8 +31,8 @@ type Options struct {
 	Config       Config
 	Instances    []*task.Instance
 	Providers    map[sandbox.Kind]sandbox.Provider
-	Client       *infer.Client
-	Capabilities infer.Capabilities
+	Endpoints    []Upstream
+	Capabilities infer.Capabilities // of all endpoints together, see Agree
 	// Meet and Forget tell the simulated endpoint of a trajectory before its
 	// first model call and after its last; nil for others. stream is the same
 	// in every run, so that runs repeat.
@@ -63,7 +63,8 @@ type Engine struct {
 	pace     *pace
 	meter    *meter
 	pool     *pool
-	endpoint atomic.Pointer[Endpoint]
+	fleet    *fleet
+	policies policies
 	gpus     atomic.Pointer[[]GPU]
 	started  time.Time
 	// isolation of the kinds of sandbox this run uses, in a word.
@@ -88,6 +89,7 @@ type trajectory struct {
 	gate    *agent.Gate
 	skip    bool           // ended in an earlier part of the run
 	settled sessions.State // the end state that is still to be recorded, "" for none
+	begun   bool           // replied to in an earlier part of the run
 
 	turns    []sessions.Turn // recorded by an interrupted attempt
 	injected []string        // feedback it had not been sent yet
@@ -142,7 +144,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 		if in == nil {
 			return nil, fmt.Errorf("instance %q of run %s is not in the tasks any more: resume with the tasks it was started with (%s)", row.Instance, e.run.ID, e.run.Source)
 		}
-		t := &trajectory{key: row.Key, in: in, attempt: max(row.Attempt, 1), gate: agent.NewGate(), skip: row.State.Ended()}
+		t := &trajectory{key: row.Key, in: in, attempt: max(row.Attempt, 1), gate: agent.NewGate(), skip: row.State.Ended(), begun: row.Turn > 0}
 		t.done.Store(t.skip)
 		if !t.skip {
 			if t.kind, err = kinds.choose(ctx, in); err != nil {
@@ -158,7 +160,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	if err := e.recallBlocked(ctx); err != nil {
 		return nil, err
 	}
-	e.endpoint.Store(&Endpoint{URL: o.Client.URL(), Model: e.run.Model, Healthy: true, Capabilities: o.Capabilities})
+	e.fleet = newFleet(o.Endpoints)
 	e.gpus.Store(&[]GPU{})
 	e.isolation = kinds.isolation(ctx)
 	e.live = dispatch.NewLive(e.core(), (*stages)(e))

@@ -90,7 +90,7 @@ func newRig(t testing.TB, set func(*Config, *simulated.Options), ids ...string) 
 		Dispatcher: Dispatcher{Type: "async_pipeline", MaxInit: 2, MaxRun: 3, MaxEval: 1, MaxLive: 4, Order: "group"},
 		Sandbox:    Sandbox{Kind: "local"},
 		Tools:      Tools{Bash: true, Editor: true, Finish: true, Observation: 30000, File: 10000},
-		Endpoint:   Server{Streaming: true},
+		Endpoints:  Endpoints{{Streaming: true}},
 	}
 	so := simulated.Options{Seed: 7, Latency: -1, TokensPerSecond: -1}
 	if set != nil {
@@ -126,7 +126,7 @@ func newRig(t testing.TB, set func(*Config, *simulated.Options), ids ...string) 
 	t.Cleanup(func() { _ = p.Close() })
 	r.local = &faulty{Provider: p}
 	r.opt = Options{Config: c, Instances: instances, Providers: map[sandbox.Kind]sandbox.Provider{sandbox.Local: r.local},
-		Client: client, Capabilities: caps, Forget: r.sim.Forget,
+		Endpoints: []Upstream{{Client: client, Capabilities: caps, Weight: 1, Streaming: true}}, Capabilities: caps, Forget: r.sim.Forget,
 		Meet: func(session, stream string, in *task.Instance, workdir string) {
 			st := simulated.Task{Workdir: workdir, TestCommand: in.TestCommand, Stream: stream}
 			edits, err := in.Reference.Edits()

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rollbench/engine/dispatch"
-	"rollbench/engine/infer"
 )
 
 // monitor keeps the gauges fresh until the returned function is called, which
@@ -17,12 +16,13 @@ import (
 func (e *Engine) monitor(ctx context.Context) (join func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
+	looks := make([]atomic.Bool, len(e.fleet.all))
 	wg.Go(func() {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		controller := e.adaptive()
 		for n := 0; ; n++ {
-			e.look(ctx)
+			e.look(ctx, &wg, looks)
 			now := time.Now()
 			if err := cmp.Or(e.measure(ctx, now), e.adapt(ctx, controller, now)); err != nil && ctx.Err() == nil {
 				e.fail(err)
@@ -42,29 +42,33 @@ func (e *Engine) monitor(ctx context.Context) (join func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// look scrapes the endpoint. A failed scrape makes it unhealthy and its gauges
-// unknown; an endpoint without metrics is asked for its health only.
-func (e *Engine) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	now := *e.endpoint.Load()
-	now.Gauges, now.Problem = nil, ""
-	var err error
-	if now.Capabilities.Metrics {
-		var g infer.Gauges
-		if g, err = e.opt.Client.Scrape(ctx); err == nil {
-			now.Gauges = &g
+// patience is how long a look waits for endpoints; one that takes longer is not
+// asked again before it has answered.
+const patience = time.Second
+
+// look at every endpoint that is not being looked at, all at once.
+func (e *Engine) look(ctx context.Context, wg *sync.WaitGroup, busy []atomic.Bool) {
+	done, n := make(chan struct{}, len(busy)), 0
+	for i := range busy {
+		if !busy[i].CompareAndSwap(false, true) {
+			continue
 		}
-	} else {
-		err = e.opt.Client.Health(ctx)
+		n++
+		wg.Go(func() {
+			e.fleet.look(ctx, i)
+			busy[i].Store(false)
+			done <- struct{}{}
+		})
 	}
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return
+	enough := time.NewTimer(patience)
+	defer enough.Stop()
+	for range n {
+		select {
+		case <-done:
+		case <-enough.C:
+			return
+		}
 	}
-	if now.Healthy = err == nil; err != nil {
-		now.Problem = err.Error()
-	}
-	e.endpoint.Store(&now)
 }
 
 // saveGauge persists the snapshot for readers in other processes.
@@ -91,9 +95,8 @@ func pointOf(s *Status) Point {
 	for i, q := range []Queue{s.Init, s.Run, s.Eval} {
 		p.Waiting[i], p.Busy[i], p.Limit[i], p.Blocked[i] = q.Waiting, q.Busy, q.Limit, q.Blocked
 	}
-	if g := s.Endpoint.Gauges; g != nil {
-		p.Requests, p.Queued, p.KVUse, p.Tokens = g.Running, g.Waiting, g.KVUse, g.TokensPerSec
-	}
+	g := s.Total()
+	p.Requests, p.Queued, p.KVUse, p.Tokens = g.Running, g.Waiting, g.KVUse, g.TokensPerSec
 	sum, n := 0.0, 0.0
 	for _, g := range s.GPUs {
 		if g.Util != nil {
@@ -119,7 +122,7 @@ func (e *Engine) Status() *Status {
 		Eval:  m.queue(q, dispatch.Eval),
 		Stall: m.stall, Tools: m.tools,
 		Held: q.Held, Ended: len(e.items) - q.Left, Live: q.Live, MaxLive: q.MaxLive, Limits: e.Limits(), Adaptive: e.opt.Config.Dispatcher.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
-		Endpoint: *e.endpoint.Load(), GPUs: *e.gpus.Load(),
+		Endpoints: e.fleet.snapshot(), GPUs: *e.gpus.Load(),
 		PerMinute: e.pace.perMinute(now, e.started),
 		Streams:   e.streams.snapshot(), Notes: e.notes.snapshot(),
 	}

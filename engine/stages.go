@@ -10,7 +10,6 @@ import (
 	"rollbench/engine/agent"
 	"rollbench/engine/calls"
 	"rollbench/engine/dispatch"
-	"rollbench/engine/infer"
 	"rollbench/sandbox"
 	"rollbench/sessions"
 	"rollbench/tools"
@@ -58,7 +57,12 @@ func (s *stages) Run(ctx context.Context, it dispatch.Item) (eval bool) {
 	if t.over {
 		return e.takePatch(ctx, t)
 	}
-	out, err := e.loop(t, it).Run(ctx)
+	l := e.loop(t, it)
+	r := &route{engine: e, t: t}
+	defer r.leave()
+	l.Model = r
+	out, err := l.Run(ctx)
+	r.leave() // what follows needs no endpoint
 	t.gate.End()
 	if err != nil {
 		return e.interruptedBy(ctx, t, err)
@@ -123,8 +127,8 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 	l := &agent.Loop{
 		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: systemPrompt(g), Instruction: t.in.Instruction,
 			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit, Reminder: agent.Reminder(g.Reminder), LowBudget: g.LowBudget,
-			CanTokenize: e.opt.Capabilities.Tokenize, Tokens: g.PromptMode == promptTokens, Format: calls.Format(g.ToolFormat), Outage: time.Duration(e.opt.Config.Endpoint.Outage), ContextLen: e.opt.Capabilities.MaxModelLen},
-		Model: e.model(), Tools: t.place.tools, Record: e.store, Gate: t.gate,
+			CanTokenize: e.opt.Capabilities.Tokenize, Tokens: g.PromptMode == promptTokens, Format: calls.Format(g.ToolFormat), Outage: e.opt.Config.Endpoints.outage(), ContextLen: e.opt.Capabilities.MaxModelLen},
+		Tools: t.place.tools, Record: e.store, Gate: t.gate,
 		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Now: time.Now,
 	}
 	l.Restore(t.turns)
@@ -154,27 +158,6 @@ func Scaffold(c Config) (system string, specs []tools.Spec, err error) {
 // session is the X-Session-ID: one per trajectory and attempt.
 func (e *Engine) session(t *trajectory) string {
 	return fmt.Sprintf("%s/%s/%d", e.run.ID, t.key, t.attempt)
-}
-
-// model is the endpoint as the loop sees it; a configuration without
-// streaming takes the stream away.
-func (e *Engine) model() agent.Model {
-	if e.opt.Config.Endpoint.Streaming {
-		return e.opt.Client
-	}
-	return whole{e.opt.Client}
-}
-
-type whole struct{ *infer.Client }
-
-func (w whole) Complete(ctx context.Context, r infer.TokenRequest) (infer.Reply, error) {
-	r.Stream = nil
-	return w.Client.Complete(ctx, r)
-}
-
-func (w whole) Chat(ctx context.Context, r infer.Request) (infer.Reply, error) {
-	r.Stream = nil
-	return w.Client.Chat(ctx, r)
 }
 
 type slot struct {

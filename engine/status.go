@@ -38,8 +38,8 @@ type Status struct {
 	// bubblewrap, namespaces, none; several are joined by +.
 	Isolation string `json:"isolation"`
 
-	Endpoint Endpoint `json:"endpoint"`
-	GPUs     []GPU    `json:"gpus"` // empty: none seen
+	Endpoints []Endpoint `json:"endpoints"` // in the order of the configuration
+	GPUs      []GPU      `json:"gpus"`      // empty: none seen
 
 	PerMinute float64        `json:"trajectories_per_minute"` // over the last minutes
 	ETA       *time.Duration `json:"eta_ns"`
@@ -92,10 +92,10 @@ type Point struct {
 	Ended   int       `json:"ended"`
 	// Blocked is what init, run and eval wait for with a free slot, see Queue.
 	Blocked [3]string `json:"x"`
-	// Of the endpoint and the GPUs; absent when not known.
+	// Of the endpoints and the GPUs; absent when not known.
 	Requests *float64 `json:"req,omitempty"`   // running
 	Queued   *float64 `json:"queue,omitempty"` // waiting
-	KVUse    *float64 `json:"kv,omitempty"`    // 0..1
+	KVUse    *float64 `json:"kv,omitempty"`    // 0..1, of the fullest endpoint
 	Tokens   *float64 `json:"tok_s,omitempty"` // generated per second
 	GPU      *float64 `json:"gpu,omitempty"`   // mean utilisation, 0..1
 }
@@ -127,6 +127,9 @@ type Outlook struct {
 type Endpoint struct {
 	URL          string             `json:"url"`
 	Model        string             `json:"model"`
+	Weight       float64            `json:"weight"`
+	Trajectories int                `json:"trajectories"` // that have called it and go on
+	Policy       string             `json:"policy_version,omitempty"`
 	Healthy      bool               `json:"healthy"`
 	Problem      string             `json:"problem,omitempty"`
 	Capabilities infer.Capabilities `json:"capabilities"`

@@ -206,12 +206,17 @@ type Turn struct {
 	Observations []Observation `json:"observations"`
 	Complete     bool          `json:"complete"` // its observations are all there
 
-	Model        string          `json:"model"`
-	Sampling     json.RawMessage `json:"sampling"`
-	PromptTokens int             `json:"prompt_tokens"` // by the endpoint's usage
-	OutputTokens int             `json:"output_tokens"`
-	CachedTokens *int            `json:"cached_tokens"`
-	Started      time.Time       `json:"started"`
-	ModelWall    time.Duration   `json:"model_ns"`
-	FirstToken   time.Duration   `json:"first_token_ns"`
+	Model    string          `json:"model"`
+	Sampling json.RawMessage `json:"sampling"`
+	// LogprobsMode is what the endpoint says of its logprobs: raw (the model's
+	// own distribution), processed (the one sampled from), "" when unknown.
+	LogprobsMode  string        `json:"logprobs_mode,omitempty"`
+	PolicyVersion string        `json:"policy_version,omitempty"` // of the weights, "" when unknown
+	Endpoint      string        `json:"endpoint,omitempty"`       // URL that answered, without credentials
+	PromptTokens  int           `json:"prompt_tokens"`            // by the endpoint's usage
+	OutputTokens  int           `json:"output_tokens"`
+	CachedTokens  *int          `json:"cached_tokens"`
+	Started       time.Time     `json:"started"`
+	ModelWall     time.Duration `json:"model_ns"`
+	FirstToken    time.Duration `json:"first_token_ns"`
 }

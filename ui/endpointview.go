@@ -2,16 +2,86 @@ package ui
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"rollbench/engine"
 	"rollbench/engine/infer"
 )
 
-// endpoint is the gauge line of the inference server, its KV meter so many
+// endpoints are one row each where there is room for so many rows, else one for
+// all. What else is to be said of gauges stands in the last.
+func (p *gaugePane) endpoints(w, room int, now time.Time) []line {
+	if !p.watched(now) || len(p.status.Endpoints) < 2 || len(p.status.Endpoints) > room {
+		return []line{p.withWarning(p.endpoint(8, now), w)}
+	}
+	name := 0
+	for _, e := range p.status.Endpoints {
+		name = max(name, width(hostOf(e.URL)))
+	}
+	var lines []line
+	for _, e := range p.status.Endpoints {
+		lines = append(lines, endpointRow(e, min(name, 24)))
+	}
+	last := len(lines) - 1
+	lines[last] = p.withWarning(lines[last], w)
+	return lines
+}
+
+// watched: the gauges are those of now.
+func (p *gaugePane) watched(now time.Time) bool { return p.status != nil && !p.ended && !p.silent(now) }
+
+// endpointRow is one of several, its name so many cells wide.
+func endpointRow(e engine.Endpoint, name int) line {
+	host := cut(hostOf(e.URL), name)
+	l := line{{plain, " " + host + spaces(name-width(host))}}
+	if e.Healthy {
+		l.add(good, " ● up   ")
+	} else {
+		l.add(fail, " ✘ down ")
+	}
+	l.add(plain, fmt.Sprintf("%2d", e.Trajectories))
+	l.add(dim, " traj  ")
+	if !e.Healthy {
+		l.add(fail, cleanLine(problem(e)))
+		return l
+	}
+	g := e.Gauges
+	if g == nil {
+		g = &infer.Gauges{}
+	}
+	return append(l, gauges(g, 8)...)
+}
+
+// problem of an endpoint without its address, which stands beside it.
+func problem(e engine.Endpoint) string {
+	return strings.TrimPrefix(e.Problem, "endpoint "+e.URL+": ")
+}
+
+// up says how many of several endpoints are healthy.
+func up(s *engine.Status) line {
+	n, all := s.Up(), len(s.Endpoints)
+	text := fmt.Sprintf("%d of %d up", n, all)
+	switch n {
+	case all:
+		return line{{good, "● " + text}}
+	case 0:
+		return line{{fail, "✘ " + text}}
+	}
+	return line{{warn, "▲ " + text}}
+}
+
+// endpoint is the gauge line of all endpoints together, its KV meter so many
 // cells wide.
 func (p *gaugePane) endpoint(cells int, now time.Time) line {
+	several := p.status != nil && len(p.status.Endpoints) > 1
 	l := line{{dim, " endpoint "}}
+	switch {
+	case several && cells == 0: // a small screen
+		l = line{{plain, " "}}
+	case several:
+		l = line{{dim, " endpoints "}}
+	}
 	if p.ended { // its last gauges would read as if something ran
 		l.add(dim, "not watched: nothing runs any more")
 		return l
@@ -20,10 +90,24 @@ func (p *gaugePane) endpoint(cells int, now time.Time) line {
 		l.add(dim, "not watched")
 		return l
 	}
-	g := &infer.Gauges{}
-	if p.status != nil && p.status.Endpoint.Gauges != nil {
-		g = p.status.Endpoint.Gauges
+	g := infer.Gauges{}
+	if p.status != nil {
+		g = p.status.Total()
 	}
+	if several {
+		l = append(l, up(p.status)...)
+		l.add(plain, "  ")
+	}
+	l = append(l, gauges(&g, cells)...)
+	if p.status == nil || len(p.status.GPUs) == 0 {
+		l.add(dim, "  gpu N/A")
+	}
+	return l
+}
+
+// gauges of one endpoint or of all.
+func gauges(g *infer.Gauges, cells int) line {
+	var l line
 	put := func(text, name string) {
 		r := plain
 		if text == "N/A" {
@@ -39,11 +123,7 @@ func (p *gaugePane) endpoint(cells int, now time.Time) line {
 	l.add(plain, "  ")
 	put(amount(g.TokensPerSec), "tok/s")
 	l.add(dim, "prefix hits ")
-	l = append(l, share(g.PrefixHitRate, 0)...)
-	if p.status == nil || len(p.status.GPUs) == 0 {
-		l.add(dim, "  gpu N/A")
-	}
-	return l
+	return append(l, share(g.PrefixHitRate, 0)...)
 }
 
 // share of a whole as a meter and a number, N/A when not reported.
@@ -178,8 +258,12 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 		return []string{t.fit(first, w), t.fit(second, w)}[:h]
 	}
 	third := p.endpoint(0, now)
-	if s := p.status; s != nil && !p.ended && !p.silent(now) && !s.Endpoint.Healthy && s.Endpoint.Problem != "" {
-		third = line{{fail, " endpoint down: " + cleanLine(s.Endpoint.Problem)}}
+	if s := p.status; p.watched(now) && s.Up() == 0 && len(s.Endpoints) > 0 && s.Endpoints[0].Problem != "" {
+		which := " endpoint down: "
+		if n := len(s.Endpoints); n > 1 {
+			which = fmt.Sprintf(" all %d endpoints down: ", n)
+		}
+		third = line{{fail, which + cleanLine(s.Endpoints[0].Problem)}}
 	} else if p.status != nil && !p.silent(now) && len(p.status.GPUs) > 0 {
 		_, util := spread(p.status.GPUs, func(g engine.GPU) *float64 { return g.Util })
 		third.add(dim, "  gpu ")
@@ -191,11 +275,15 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 func (p *gaugePane) compactHealth(now time.Time) line {
 	l := line{}
 	switch {
-	case p.status == nil, p.ended, p.silent(now):
+	case !p.watched(now):
 		l.add(dim, "○ ")
-	case p.status.Endpoint.Healthy:
+	case len(p.status.Endpoints) == 0:
+		l.add(warn, "○ ")
+	case p.status.Up() == len(p.status.Endpoints):
 		l.add(good, "● ")
-	case p.status.Endpoint.Problem != "":
+	case p.status.Up() > 0:
+		l.add(warn, fmt.Sprintf("▲ %d/%d ", p.status.Up(), len(p.status.Endpoints)))
+	case p.status.Endpoints[0].Problem != "":
 		l.add(fail, "✘ down ")
 	default:
 		l.add(warn, "○ ")
@@ -219,10 +307,7 @@ func (p *gaugePane) compactGauges(now time.Time) line {
 	if s.Paused {
 		l.add(warn, "◆ all paused  ")
 	}
-	g := s.Endpoint.Gauges
-	if g == nil {
-		g = &infer.Gauges{}
-	}
+	g := s.Total()
 	_, util := spread(s.GPUs, func(g engine.GPU) *float64 { return g.Util })
 	l.add(dim, "KV ")
 	l.add(plain, percent(g.KVUse))

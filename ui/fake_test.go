@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -222,11 +223,11 @@ func fakeStatus() *engine.Status {
 		Init: engine.Queue{Waiting: 1, Busy: 1, Limit: 8}, Ready: engine.Queue{Waiting: 1, Limit: 16},
 		Run: engine.Queue{Waiting: 1, Busy: 3, Limit: 4}, Eval: engine.Queue{Waiting: 1, Busy: 1, Limit: 2}, Held: 4,
 		Live: 11, MaxLive: 16, LimitedBy: "run",
-		Endpoint: engine.Endpoint{
-			URL: "http://gpu1:8000/v1", Model: "qwen3-32b", Healthy: true,
+		Endpoints: []engine.Endpoint{{
+			URL: "http://gpu1:8000/v1", Model: "qwen3-32b", Weight: 1, Trajectories: 7, Healthy: true,
 			Capabilities: infer.Capabilities{Server: "vllm", Version: "0.11.0", Chat: true, TokenIDs: true, Logprobs: true, Tokenize: true, Metrics: true},
 			Gauges:       &infer.Gauges{At: fakeNow(), Running: ptr(3.0), Waiting: ptr(6.0), KVUse: ptr(0.71), TokensPerSec: ptr(2900.0), PrefixHitRate: ptr(0.88)},
-		},
+		}},
 		GPUs: []engine.GPU{
 			{Index: 0, Name: "H100", Util: ptr(0.93), UsedMB: ptr(72704.0), TotalMB: ptr(81559.0), Watts: ptr(612.0)},
 			{Index: 1, Name: "H100", Util: ptr(0.88), UsedMB: ptr(71680.0), TotalMB: ptr(81559.0)},
@@ -264,6 +265,23 @@ func fakeWhole() *fakeRun {
 	f.write(at.Add(2*time.Second), h, sessions.KindState, sessions.StateChange{State: sessions.Held, Held: sessions.HeldBreakpoint, At: sessions.AfterReply, Why: "#2 tool=execute_bash args~/rm/"})
 	f.write(at.Add(3*time.Second), h, sessions.KindIntervention, sessions.Intervention{Verb: "inject", Turn: 7, At: sessions.AfterReply, By: "operator", After: "Leave the tests alone."})
 	return f
+}
+
+// endpoints are n, the last of them down.
+func (f *fakeRun) endpoints(n, down int) {
+	one := f.status.Endpoints[0]
+	f.status.Endpoints = nil
+	var urls []string
+	for i := range n {
+		e := one
+		e.URL, e.Trajectories = fmt.Sprintf("http://gpu%d:8000", i+1), 3*i
+		if i >= n-down {
+			e.Healthy, e.Gauges, e.Problem = false, nil, "endpoint "+e.URL+": unavailable: nothing listens there (connection refused)"
+		}
+		f.status.Endpoints = append(f.status.Endpoints, e)
+		urls = append(urls, e.URL)
+	}
+	f.run.Endpoint = strings.Join(urls, ", ")
 }
 
 const fakePatch = `diff --git a/src/flask/blueprints.py b/src/flask/blueprints.py

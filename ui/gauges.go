@@ -24,27 +24,34 @@ type gaugePane struct {
 	next   string // what to do with it, once ended
 }
 
-// rows the full head takes: GPUs two a row, more than eight on one.
+// rows the full head takes: endpoints one a row, GPUs two a row, more than eight
+// of either on one.
 func (p *gaugePane) rows() int {
-	n := 0
-	if p.status != nil {
-		n = len(p.status.GPUs)
+	if p.status == nil {
+		return 4
 	}
-	if n > 8 {
-		return 5
+	gpus := (len(p.status.GPUs) + 1) / 2
+	if len(p.status.GPUs) > 8 {
+		gpus = 1
 	}
-	return 4 + (n+1)/2
+	endpoints := max(len(p.status.Endpoints), 1)
+	if endpoints > 8 {
+		endpoints = 1
+	}
+	return 3 + endpoints + gpus
 }
 
 // simulated trusts the session and the probe alike: either one marks the screen.
 func (p *gaugePane) simulated() bool {
-	return p.run.Simulate || p.status != nil && p.status.Endpoint.Capabilities.Simulated
+	return p.run.Simulate || p.status != nil && len(p.status.Endpoints) > 0 && p.status.Endpoints[0].Capabilities.Simulated
 }
 
 // render the full head in h rows.
 func (p *gaugePane) render(t *theme, w, h int, now time.Time) []string {
-	lines := []line{p.identity(w, now), p.queues(w), p.pace(w, now), p.withWarning(p.endpoint(8, now), w)}
-	lines = append(lines, p.gpus(w)...)
+	lines := []line{p.identity(w, now), p.queues(w), p.pace(w, now)}
+	gpus := p.gpus(w)
+	lines = append(lines, p.endpoints(w, h-len(lines)-len(gpus), now)...)
+	lines = append(lines, gpus...)
 	out := make([]string, 0, h)
 	for i := 0; i < h; i++ {
 		if i < len(lines) {
@@ -71,7 +78,7 @@ func (p *gaugePane) identity(w int, now time.Time) line {
 	if policy := p.policy(); policy != "" {
 		l.add(dim, "  "+cleanLine(policy))
 	}
-	if host := hostOf(p.run.Endpoint); host != "" {
+	if host := hosts(p.run.Endpoint); host != "" {
 		l.add(dim, "  @"+host)
 	}
 	right := p.clock(now)
@@ -115,18 +122,23 @@ func (p *gaugePane) silent(now time.Time) bool {
 // gaugesOld is when gauges are no longer those of now.
 const gaugesOld = 15 * time.Second
 
-// health of the endpoint: ● up SIMULATED model vllm tokens+logprobs.
+// health of the endpoints: ● up SIMULATED model vllm tokens+logprobs.
 // What must be seen comes first: names may be long.
 func (p *gaugePane) health(now time.Time) line {
 	l, trouble := line{}, ""
 	switch s := p.status; {
 	case s == nil, p.ended, p.silent(now):
 		l.add(dim, "○ not watched ")
-	case s.Endpoint.Healthy:
+	case len(s.Endpoints) == 0:
+		l.add(warn, "○ not reached yet ")
+	case len(s.Endpoints) > 1 && s.Up() < len(s.Endpoints):
+		l = append(l, up(s)...)
+		l.add(plain, " ")
+	case s.Endpoints[0].Healthy:
 		l.add(good, "● up ")
-	case s.Endpoint.Problem != "":
+	case s.Endpoints[0].Problem != "":
 		l.add(fail, "✘ down ")
-		trouble = cleanLine(s.Endpoint.Problem)
+		trouble = cleanLine(s.Endpoints[0].Problem)
 	default:
 		l.add(warn, "○ not reached yet ")
 	}
@@ -137,8 +149,8 @@ func (p *gaugePane) health(now time.Time) line {
 	if trouble != "" {
 		l.add(fail, " "+trouble)
 	}
-	if p.status != nil {
-		if caps := capabilities(p.status.Endpoint); caps != "" {
+	if p.status != nil && len(p.status.Endpoints) > 0 {
+		if caps := capabilities(p.status.Endpoints[0]); caps != "" {
 			l.add(dim, " "+caps)
 		}
 	}
@@ -163,6 +175,15 @@ func capabilities(e engine.Endpoint) string {
 		return text
 	}
 	return strings.TrimSpace(cleanLine(c.Server) + " " + text)
+}
+
+// hosts of a run's endpoints: the first, and how many more.
+func hosts(urls string) string {
+	first, rest, several := strings.Cut(urls, ", ")
+	if !several {
+		return hostOf(first)
+	}
+	return fmt.Sprintf("%s +%d", hostOf(first), 1+strings.Count(rest, ", "))
 }
 
 // hostOf leaves scheme and path away; a URL with credentials loses them too.

@@ -35,7 +35,11 @@ func TestHostileEverywhere(t *testing.T) {
 		f.write(fakeNow(), t.Key, sessions.KindIntervention, sessions.Intervention{Verb: "inject", Turn: 1, After: hostile})
 	}
 	f.status.Notes, f.status.LimitedBy, f.status.Policy = []string{hostile}, hostile, hostile
-	f.status.Endpoint.Healthy, f.status.Endpoint.Problem, f.status.Endpoint.Capabilities.Server = false, hostile, hostile
+	f.endpoints(3, 1)
+	for i := range f.status.Endpoints {
+		e := &f.status.Endpoints[i]
+		e.URL, e.Problem, e.Capabilities.Server = hostile, hostile, hostile
+	}
 	for _, wh := range [][2]int{{80, 24}, {120, 40}, {60, 20}, {30, 8}} {
 		for _, keys := range []string{"", "jj<enter>", "jj3", "jj4", "jj5", "k", "jje", "jjX", "jji", "q", "E", "?", "cm", "/x", "jjxno<ctrl+s>", "G<enter>g"} {
 			b := open(t, f, wh[0], wh[1], func(o *Options) { o.Export = fakeExport })

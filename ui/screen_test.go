@@ -224,8 +224,8 @@ func TestNoColor(t *testing.T) {
 // a run without any gauge are said to be so.
 func TestOtherHeads(t *testing.T) {
 	bare := fakeWhole()
-	bare.status.Endpoint.Gauges, bare.status.GPUs, bare.status.ETA, bare.status.LimitedBy = nil, nil, nil, ""
-	bare.status.Endpoint.Healthy, bare.status.Endpoint.Problem = false, "connection refused: is the server up?"
+	bare.status.Endpoints[0].Gauges, bare.status.GPUs, bare.status.ETA, bare.status.LimitedBy = nil, nil, nil, ""
+	bare.status.Endpoints[0].Healthy, bare.status.Endpoints[0].Problem = false, "connection refused: is the server up?"
 	many := fakeWhole()
 	for i := 2; i < 12; i++ {
 		many.status.GPUs = append(many.status.GPUs, many.status.GPUs[i%2])
@@ -245,11 +245,16 @@ func TestOtherHeads(t *testing.T) {
 	silent.status = nil
 	gone := fakeWhole()
 	gone.status.At = fakeNow().Add(-time.Minute)
+	several, crowd, dead := fakeWhole(), fakeWhole(), fakeWhole()
+	several.endpoints(3, 1)
+	crowd.endpoints(12, 2)
+	dead.endpoints(2, 2)
 	for _, v := range []struct {
 		name   string
 		f      *fakeRun
 		change func(*Options)
 	}{
+		{"head-3endpoints", several, nil}, {"head-12endpoints", crowd, nil}, {"head-endpoints-down", dead, nil},
 		{"head-bare", bare, nil}, {"head-12gpus", many, nil}, {"head-simulated", sim, nil}, {"head-paused", paused, nil}, {"head-long", long, nil},
 		{"head-finished", finished, func(o *Options) { o.Export = fakeExport }},
 		{"head-watched", paused, func(o *Options) { o.Commands = nil }},

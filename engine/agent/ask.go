@@ -183,6 +183,7 @@ func (l *Loop) newTurn(r infer.Reply) *sessions.Turn {
 		EndsTurn: r.EndsTurn, Raw: r.Raw, Reasoning: r.Reasoning, Content: r.Content, Finish: r.FinishReason, Model: r.Model,
 		PromptTokens: r.PromptTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens,
 		ModelWall: r.Wall, FirstToken: r.FirstToken,
+		Endpoint: r.Endpoint, LogprobsMode: r.LogprobsMode, PolicyVersion: r.PolicyVersion,
 	}
 	for _, c := range r.Calls {
 		call := sessions.Call{ID: c.ID, Name: c.Name, Arguments: c.Arguments}

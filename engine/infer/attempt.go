@@ -49,6 +49,7 @@ func (c *Client) sample(ctx context.Context, stream func(string), restart func()
 	if err != nil {
 		return Reply{}, err
 	}
+	c.sign(&reply)
 	return reply, nil
 }
 

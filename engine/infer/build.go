@@ -31,6 +31,7 @@ type builder struct {
 	finish    string
 	stop      ending
 	usage     *usage
+	version   string // of the weights, "" when the answer does not say
 }
 
 // ending is what a server says of why a reply stopped.
@@ -182,7 +183,7 @@ func (b *builder) reply() (Reply, string) {
 	r := Reply{
 		PromptIDs: b.prompt, OutputIDs: b.output, Logprobs: finite(b.logs), StopReason: b.stop.by,
 		Reasoning: b.reasoning.String(), Content: b.content.String(),
-		FinishReason: b.finish, Model: b.model, FirstToken: b.first,
+		FinishReason: b.finish, Model: b.model, FirstToken: b.first, PolicyVersion: b.version,
 		PromptTokens: len(b.prompt), OutputTokens: max(len(b.output), len(b.logs)),
 	}
 	r.EndsTurn = (r.FinishReason == "stop" || r.FinishReason == "tool_calls") && len(b.output) > 0 && !b.stop.text

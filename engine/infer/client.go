@@ -60,6 +60,10 @@ type Client struct {
 	stops    atomic.Bool            // it has vLLM's /abort_requests
 	tinker   tinkerSession
 
+	version   atomic.Pointer[string] // of the weights, as last seen
+	versionAt atomic.Pointer[string] // route that names it, "" for none
+	mode      atomic.Pointer[string] // of the logprobs
+
 	scrapes sync.Mutex // guards last
 	last    counters
 
@@ -102,7 +106,9 @@ func New(opt Options) (*Client, error) {
 	model, none := opt.Model, ""
 	c.model.Store(&model)
 	c.server.Store(&none)
-	c.complete.Store(&none)
+	for _, p := range []*atomic.Pointer[string]{&c.complete, &c.version, &c.versionAt, &c.mode} {
+		p.Store(&none)
+	}
 	return c, nil
 }
 

@@ -135,6 +135,7 @@ type tokenPiece struct {
 	sawLogs     bool
 	finish      string
 	stop        ending
+	version     string // of the weights
 }
 
 // addTokens appends a piece of a reply to ids.

@@ -59,7 +59,7 @@ func TestRecordedContinuations(t *testing.T) {
 		{byGenerate, "vllm_old_generate.json", Reply{EndsTurn: true, OutputIDs: []int32{31, 2}, Logprobs: []float64{-0.5, -0.25}, FinishReason: "stop", OutputTokens: 2}, ""},
 		{byGenerate, "vllm_generate.json", Reply{OutputIDs: []int32{31, 32}, Logprobs: []float64{-0.5, -0.125}, FinishReason: "length", OutputTokens: 2}, ""},
 		{byGenerate, "vllm_generate.sse", Reply{OutputIDs: []int32{31, 32, 2}, Logprobs: []float64{-0.5, -1.5, -3}, Raw: "plan<|im_end|>", FinishReason: "stop", StopReason: "repetition", OutputTokens: 3}, "pl|an<|im_end|>"},
-		{bySGLang, "sglang_generate.json", Reply{EndsTurn: true, OutputIDs: []int32{31, 2}, Logprobs: []float64{-0.5, -0.25}, Raw: " ok<|im_end|>", FinishReason: "stop", StopReason: "2", OutputTokens: 2, CachedTokens: number(1)}, ""},
+		{bySGLang, "sglang_generate.json", Reply{EndsTurn: true, OutputIDs: []int32{31, 2}, Logprobs: []float64{-0.5, -0.25}, Raw: " ok<|im_end|>", FinishReason: "stop", StopReason: "2", OutputTokens: 2, CachedTokens: number(1), PolicyVersion: "default"}, ""},
 		{bySGLang, "sglang_old_generate.json", Reply{OutputIDs: []int32{31, 32}, Logprobs: []float64{-0.5, -0.25}, Raw: "ab", FinishReason: "length", OutputTokens: 2, CachedTokens: number(0)}, ""},
 		{bySGLang, "sglang_generate.sse", Reply{OutputIDs: []int32{31, 32, 33}, Logprobs: []float64{-0.5, -1, -2}, Raw: "plan</a>", FinishReason: "stop", StopReason: "</a>", OutputTokens: 3, CachedTokens: number(0)}, "pl|an</a>"},
 		{bySGLang, "sglang_incremental.sse", Reply{OutputIDs: []int32{31, 32, 33, 34}, Logprobs: []float64{-0.5, -1, -1.5, -2}, Raw: "aaaabc", FinishReason: "length", OutputTokens: 4, CachedTokens: number(0)}, "aa|aab|c"},
@@ -82,7 +82,7 @@ func TestRecordedContinuations(t *testing.T) {
 				t.Errorf("wall %v, first token %v", got.Wall, got.FirstToken)
 			}
 			got.Wall, got.FirstToken = 0, 0
-			c.want.PromptIDs, c.want.PromptTokens, c.want.Model = prompt, 2, "demo-8b"
+			c.want.PromptIDs, c.want.PromptTokens, c.want.Model, c.want.Endpoint = prompt, 2, "demo-8b", client.URL()
 			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}

@@ -85,6 +85,10 @@ type Reply struct {
 	CachedTokens *int
 	Wall         time.Duration
 	FirstToken   time.Duration
+
+	Endpoint      string // that answered, without credentials
+	LogprobsMode  string // raw, processed, "" when unknown or without logprobs
+	PolicyVersion string // of the weights, "" when unknown
 }
 
 // ErrorKind classifies what went wrong with a call.
@@ -133,6 +137,8 @@ type Capabilities struct {
 	Tokenize    bool     `json:"tokenize"`
 	Metrics     bool     `json:"metrics"`
 	Simulated   bool     `json:"simulated"`
+	// LogprobsMode is what the logprobs are of: raw, processed, "" when unknown.
+	LogprobsMode string `json:"logprobs_mode,omitempty"`
 }
 
 // Trainable says whether replies come with the ids that were sampled, by one

@@ -58,6 +58,8 @@ func (c *Client) Probe(ctx context.Context) (Capabilities, error) {
 	c.server.Store(&server)
 	c.oldLimit.Store(server != "openai")
 	caps.Metrics = c.probeMetrics(ctx)
+	c.probeVersion(ctx, server)
+	c.probeLogprobs(ctx, &caps)
 	// The answer must be a list of ids, whatever the status says. Some servers
 	// take text alone; what a run needs is messages rendered.
 	if ids, err := c.Tokenize(ctx, []Message{{Role: "user", Content: "a"}}, nil, true); err == nil && len(ids) > 0 {

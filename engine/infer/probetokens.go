@@ -104,6 +104,7 @@ func (c *Client) probeTinker(ctx context.Context, caps *Capabilities) error {
 		}
 	}
 	caps.Server = "tinker"
+	c.probeLogprobs(ctx, caps)
 	c.server.Store(&caps.Server)
 	reply, err := c.completeOne(ctx, byTinker, []int32{1})
 	if err != nil {

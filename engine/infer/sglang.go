@@ -96,6 +96,8 @@ func (s *scanner) meta(p *tokenPiece, u *usage) (cause string) {
 			u.CompletionTokens = s.count()
 		case "cached_tokens":
 			u.Details = &usageDetails{s.count()}
+		case "weight_version":
+			p.version = s.ending().by
 		case "output_token_logprobs":
 			p.sawLogs = !s.null()
 			s.array(func() { s.triple(p) })
@@ -180,6 +182,9 @@ func (b *builder) addCumulative(p *tokenPiece, u *usage) {
 		b.prompt = p.prompt
 	}
 	b.usage = u
+	if p.version != "" {
+		b.version = p.version
+	}
 	b.spelled(p.text, freshIDs && (freshLogs || !p.sawLogs))
 	b.ended(p)
 }

@@ -23,6 +23,8 @@ type config struct {
 	engine.Config
 	Simulated simulatedConfig `toml:"simulated" json:"simulated"`
 	UI        uiConfig        `toml:"ui" json:"ui"`
+
+	server engine.Server // the built-in [endpoint]: what each of several starts from
 }
 
 // simulatedConfig is the embedded endpoint.
@@ -80,6 +82,7 @@ func (a *app) read() (*config, error) {
 	if _, err := decode(a.defaults, "the built-in config.toml", c); err != nil {
 		return nil, err
 	}
+	c.server = c.Endpoints[0]
 	path, required := a.flags.config, true
 	if path == "" {
 		path, required = defaultConfigPath(), false
@@ -151,8 +154,10 @@ func (c *config) check() error {
 		return err
 	}
 	s := c.Simulated
-	if u, err := url.Parse(c.Endpoint.URL); err == nil && u.User != nil {
-		return errors.New("endpoint.url holds a name or password, which would be stored with the run: put the key into a variable and name it with endpoint.api_key_env")
+	for _, e := range c.Endpoints {
+		if u, err := url.Parse(e.URL); err == nil && u.User != nil {
+			return errors.New("endpoint.url holds a name or password, which would be stored with the run: put the key into a variable and name it with endpoint.api_key_env")
+		}
 	}
 	switch {
 	case !slices.Contains([]string{"", "default", "light", "mono"}, c.UI.Theme):
@@ -196,9 +201,16 @@ func quoted(s string) string {
 // decode a TOML text over c. Errors name the place, the line and the key; an
 // unknown key names the nearest known one.
 func decode(text, place string, c *config) (toml.MetaData, error) {
-	meta, err := toml.Decode(text, c)
+	doc := document{config: c}
+	meta, err := toml.Decode(text, &doc)
+	if err == nil && meta.IsDefined("endpoint") {
+		err = c.endpoints(&meta, doc.Endpoint, text, place)
+	}
 	var parse toml.ParseError
+	var told misplaced
 	switch {
+	case errors.As(err, &told):
+		return meta, told.error
 	case errors.As(err, &parse) && !strings.HasPrefix(place, "--set"):
 		return meta, fmt.Errorf("%s:%d: %s", place, parse.Position.Line, parseMessage(parse))
 	case errors.As(err, &parse):
@@ -210,10 +222,7 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 		if at := slices.Index(key, "val_config"); at >= 0 && at < len(key)-1 { // checked when it is put over its table
 			continue
 		}
-		where := place
-		if !strings.HasPrefix(place, "--set") {
-			where = fmt.Sprintf("%s:%d", place, lineOf(text, key))
-		}
+		where := onLine(place, lineOf(text, key))
 		near := nearest(key.String())
 		if d := distance(key.String(), near); d > len(key.String())/2+1 && last(key.String()) != last(near) {
 			return meta, fmt.Errorf("%s: unknown key %s; docs/config.md lists all keys", where, key)
@@ -225,7 +234,18 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 			return meta, fmt.Errorf("%s: %s must be a table, for example %s.KEY = VALUE", place, strings.Join(key, "."), strings.Join(key, "."))
 		}
 	}
+	if meta.IsDefined("endpoint") {
+		return meta, c.checkEndpoints(text, place)
+	}
 	return meta, nil
+}
+
+// onLine is a place with the line, where it has lines.
+func onLine(place string, line int) string {
+	if strings.HasPrefix(place, "--set") {
+		return place
+	}
+	return fmt.Sprintf("%s:%d", place, line)
 }
 
 // typeError is how the decoder says that a value has the wrong type.
@@ -253,16 +273,26 @@ func parseMessage(e toml.ParseError) string {
 	return text
 }
 
-// lineOf finds the line of a key, for messages.
+// lineOf finds the line of a key, for messages: in its table, else the first
+// that begins like it.
 func lineOf(text string, key toml.Key) int {
-	last := key[len(key)-1]
+	last, table, alike := key[len(key)-1], "", 0
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, last) || strings.HasPrefix(line, "["+key.String()) || strings.HasPrefix(line, `"`+last) {
+		switch {
+		case strings.HasPrefix(line, "["):
+			table, _, _ = strings.Cut(strings.TrimLeft(line, "[ "), "]")
+			if strings.HasPrefix(table, key.String()) {
+				return i + 1
+			}
+		case !strings.HasPrefix(line, last) && !strings.HasPrefix(line, `"`+last):
+		case strings.TrimSpace(table) == key[:len(key)-1].String():
 			return i + 1
+		case alike == 0:
+			alike = i + 1
 		}
 	}
-	return 1
+	return max(alike, 1)
 }
 
 // knownKeys of the configuration, dotted.
@@ -274,6 +304,7 @@ func knownKeys() []string {
 			f := t.Field(i)
 			name := f.Tag.Get("toml")
 			switch {
+			case name == "-":
 			case f.Anonymous:
 				walk(f.Type, prefix)
 			case f.Type.Kind() == reflect.Struct:
@@ -284,6 +315,7 @@ func knownKeys() []string {
 		}
 	}
 	walk(reflect.TypeFor[config](), "")
+	walk(reflect.TypeFor[engine.Server](), "endpoint.")
 	return keys
 }
 

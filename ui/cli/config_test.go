@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,9 +31,45 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Generator.NumTrajectories != 8 || *c.Generator.Sampling.TopK != 20 || c.Generator.MaxIterations != 50 || c.Endpoint.Model != "qwen3-32b" ||
+	if c.Generator.NumTrajectories != 8 || *c.Generator.Sampling.TopK != 20 || c.Generator.MaxIterations != 50 || c.Endpoints[0].Model != "qwen3-32b" ||
 		time.Duration(c.Limits.Init) != 90*time.Second || c.Sandbox.BuildArgs["BASE"] != "base:1" || c.Generator.MaxPromptLength != 32768 {
 		t.Errorf("loaded %+v", c)
+	}
+}
+
+// [endpoint] is one table or several; --set and the flags take what they say.
+func TestEndpointTables(t *testing.T) {
+	several := "[[endpoint]]\nurl = 'http://a'\nretries = 1\n[[endpoint]]\nurl = 'http://b/v1'\nweight = 3\n"
+	for _, c := range []struct {
+		file, url string
+		set       []string
+		want      string // url, weight, retries, model of each
+	}{
+		{"", "", nil, " 1 3 "},
+		{"[endpoint]\nurl = 'http://a'\n", "", []string{"endpoint.retries=5"}, "http://a 1 5 "},
+		{several, "", nil, "http://a 1 1 |http://b/v1 3 3 "},
+		{several, "", []string{"endpoint.model=m", "endpoint.retries=2"}, "http://a 1 2 m|http://b/v1 3 2 m"},
+		{several, "http://c", nil, "http://c 1 1 "},
+		{several, "", []string{"endpoint=[{url='http://c', weight=2}, {url='http://d'}]"}, "http://c 2 3 |http://d 1 3 "},
+	} {
+		a := testApp(t)
+		a.flags.config = filepath.Join(t.TempDir(), "my.toml")
+		if err := os.WriteFile(a.flags.config, []byte(c.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a.flags.set, a.flags.endpoint = c.set, c.url
+		got, err := a.load()
+		if err != nil {
+			t.Errorf("%q %q: %v", c.file, c.set, err)
+			continue
+		}
+		var text []string
+		for _, e := range got.Endpoints {
+			text = append(text, fmt.Sprintf("%s %g %d %s", e.URL, e.Weight, e.Retries, e.Model))
+		}
+		if s := strings.Join(text, "|"); s != c.want {
+			t.Errorf("%q %q: %q, want %q", c.file, c.set, s, c.want)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"rollbench/engine"
 	"rollbench/engine/infer"
 	"rollbench/engine/task"
 	"rollbench/sandbox"
@@ -67,7 +68,7 @@ func (a *app) doctor(ctx context.Context) (err error) {
 	} else {
 		checks = append(checks, a.sandboxes(ctx, c, ps)...)
 	}
-	checks = append(checks, a.endpointCheck(ctx, c, &close))
+	checks = append(checks, a.endpointChecks(ctx, c, &close)...)
 	return a.printChecks(checks)
 }
 
@@ -186,16 +187,33 @@ func (a *app) sandboxes(ctx context.Context, c *config, ps map[sandbox.Kind]sand
 	return append(out, k)
 }
 
-func (a *app) endpointCheck(ctx context.Context, c *config, close *closers) check {
-	k := check{name: "endpoint", need: true, fix: "start the server, or name it with --endpoint URL --model NAME"}
-	ep, err := a.openEndpoint(ctx, c, close)
+// endpointChecks are a line each, and one when they do not agree.
+func (a *app) endpointChecks(ctx context.Context, c *config, close *closers) []check {
+	fix := "start the server, or name it with --endpoint URL --model NAME"
+	sim, err := c.simulated(close)
 	if err != nil {
-		k.detail = oneLine(err)
-		return k
+		return []check{{name: "endpoint", need: true, detail: oneLine(err), fix: fix}}
 	}
-	k.ok = true
-	k.detail = fmt.Sprintf("%s, model %s: %s", ep.client.URL(), ep.client.Model(), describe(ep.caps))
-	return k
+	ups, errs := a.probe(ctx, c.Endpoints, sim, close)
+	var out []check
+	for i, u := range ups {
+		k := check{name: "endpoint", need: true, fix: fix}
+		if k.ok = errs[i] == nil; k.ok {
+			k.detail = fmt.Sprintf("%s, model %s: %s", u.Client.URL(), u.Client.Model(), describe(u.Capabilities))
+		} else {
+			k.detail = oneLine(errs[i])
+		}
+		if len(ups) > 1 && k.ok {
+			k.detail += fmt.Sprintf("; weight %g", u.Weight)
+		}
+		out = append(out, k)
+	}
+	if errors.Join(errs...) == nil {
+		if _, err := engine.Agree(ups); err != nil {
+			out = append(out, check{name: "endpoints", need: true, detail: oneLine(err), fix: "give each run endpoints of one kind"})
+		}
+	}
+	return out
 }
 
 // describe says what an endpoint supports and what follows.

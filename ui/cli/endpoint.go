@@ -6,58 +6,110 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"rollbench/engine"
 	"rollbench/engine/infer"
 	"rollbench/engine/infer/simulated"
 	"rollbench/engine/task"
 )
 
-// endpoint is a probed inference endpoint, with the simulated one behind it
-// when the configuration names no other.
+// endpoint is what a run samples from: the probed inference endpoints, or the
+// simulated one when the configuration names none.
 type endpoint struct {
-	client *infer.Client
-	caps   infer.Capabilities
-	sim    *simulated.Server
+	all  []engine.Upstream
+	caps infer.Capabilities // of all of them
+	sim  *simulated.Server
 }
 
+func (ep *endpoint) model() string { return ep.all[0].Client.Model() }
+
+// urls of all endpoints, without credentials.
+func (ep *endpoint) urls() string {
+	var urls []string
+	for _, u := range ep.all {
+		urls = append(urls, u.Client.URL())
+	}
+	return strings.Join(urls, ", ")
+}
+
+// openEndpoint probes all endpoints at once and sees that they agree.
 func (a *app) openEndpoint(ctx context.Context, c *config, close *closers) (*endpoint, error) {
 	ep := &endpoint{}
-	opt := infer.Options{BaseURL: c.Endpoint.URL, Model: c.Endpoint.Model, RequestLimit: time.Duration(c.Endpoint.Request),
-		IdleLimit: time.Duration(c.Endpoint.Idle), Retries: c.Endpoint.Retries}
-	if c.Endpoint.Retries == 0 {
-		opt.Retries = -1
+	var err error
+	if ep.sim, err = c.simulated(close); err != nil {
+		return nil, err
 	}
-	if opt.BaseURL == "" {
-		var err error
-		if ep.sim, err = simulated.Start(c.Simulated.options("")); err != nil {
-			return nil, fmt.Errorf("start the simulated endpoint: %w", err)
-		}
-		close.add(ep.sim)
-		opt.BaseURL = ep.sim.URL()
+	if ep.sim != nil {
 		c.Generator.MaxPromptLength *= c.Simulated.Scale
 		c.Generator.LowBudget *= c.Simulated.Scale
 	}
-	if name := c.Endpoint.KeyEnv; name != "" {
-		key, ok := os.LookupEnv(name)
+	ups, errs := a.probe(ctx, c.Endpoints, ep.sim, close)
+	for _, err := range errs {
+		if err != nil {
+			return nil, bad(err)
+		}
+	}
+	ep.all = ups
+	ep.caps, err = engine.Agree(ups)
+	return ep, bad(err)
+}
+
+// simulated starts the embedded endpoint where no other is named, else it is nil.
+func (c *config) simulated(close *closers) (*simulated.Server, error) {
+	if len(c.Endpoints) != 1 || c.Endpoints[0].URL != "" {
+		return nil, nil
+	}
+	sim, err := simulated.Start(c.Simulated.options(""))
+	if err != nil {
+		return nil, fmt.Errorf("start the simulated endpoint: %w", err)
+	}
+	close.add(sim)
+	return sim, nil
+}
+
+// probe every endpoint. What is wrong with one stands at its place.
+func (a *app) probe(ctx context.Context, all engine.Endpoints, sim *simulated.Server, close *closers) ([]engine.Upstream, []error) {
+	ups, errs := make([]engine.Upstream, len(all)), make([]error, len(all))
+	probe, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i, s := range all {
+		if sim != nil {
+			s.URL = sim.URL()
+		}
+		client, err := newClient(s)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		close.add(client)
+		wg.Go(func() {
+			slow := time.AfterFunc(time.Second, func() { a.progress("asking " + client.URL() + " what it can do …") })
+			defer slow.Stop()
+			caps, err := client.Probe(probe)
+			ups[i], errs[i] = engine.Upstream{Client: client, Capabilities: caps, Weight: s.Weight, Streaming: s.Streaming}, err
+		})
+	}
+	wg.Wait()
+	return ups, errs
+}
+
+func newClient(s engine.Server) (*infer.Client, error) {
+	opt := infer.Options{BaseURL: s.URL, Model: s.Model, RequestLimit: time.Duration(s.Request), IdleLimit: time.Duration(s.Idle), Retries: s.Retries}
+	if s.Retries == 0 {
+		opt.Retries = -1
+	}
+	if s.KeyEnv != "" {
+		key, ok := os.LookupEnv(s.KeyEnv)
 		if !ok || key == "" {
-			return nil, bad(fmt.Errorf("endpoint.api_key_env names %s, which is not set: export it first", name))
+			return nil, fmt.Errorf("endpoint.api_key_env names %s, which is not set: export it first", s.KeyEnv)
 		}
 		opt.Key = infer.Secret(key)
 	}
-	var err error
-	if ep.client, err = infer.New(opt); err != nil {
-		return nil, bad(err)
-	}
-	close.add(ep.client)
-	probe, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	slow := time.AfterFunc(time.Second, func() { a.progress("asking " + ep.client.URL() + " what it can do …") })
-	defer slow.Stop()
-	if ep.caps, err = ep.client.Probe(probe); err != nil {
-		return nil, bad(err)
-	}
-	return ep, nil
+	return infer.New(opt)
 }
 
 func (s simulatedConfig) options(address string) simulated.Options {

@@ -36,7 +36,7 @@ func fingerprint(c *config, ep *endpoint, instances []*task.Instance) (json.RawM
 	}
 	print := map[string]any{
 		"rollbench": Version, "generator": c.Generator, "system_prompt": system, "tools": c.Tools, "tool_texts": tools, "limits": c.Limits,
-		"sandbox": c.Sandbox.Kind, "endpoint": map[string]any{"model": ep.client.Model(), "capabilities": ep.caps}, "instances": ids, "tasks": content,
+		"sandbox": c.Sandbox.Kind, "endpoint": map[string]any{"model": ep.model(), "capabilities": ep.caps}, "instances": ids, "tasks": content,
 	}
 	if ep.caps.Simulated {
 		print["simulated_seed"] = c.Simulated.Seed

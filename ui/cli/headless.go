@@ -170,8 +170,10 @@ func note(s *engine.Status) string {
 	if s.LimitedBy != "" {
 		text += "  limited by " + s.LimitedBy
 	}
-	if s.Endpoint.Problem != "" {
-		text += "  endpoint: " + s.Endpoint.Problem
+	for _, e := range s.Endpoints {
+		if e.Problem != "" {
+			text += "  endpoint: " + e.Problem
+		}
 	}
 	if n := len(s.Notes); n > 0 {
 		text += "  " + s.Notes[n-1]

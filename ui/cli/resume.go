@@ -55,7 +55,7 @@ func runArg(args []string) string {
 
 // movable are the keys that a resume may change: where a run works and how much
 // at once, never what it samples.
-var movable = []string{"endpoint.url", "endpoint.api_key_env", "endpoint.request_timeout", "endpoint.idle_timeout", "endpoint.retries",
+var movable = []string{"endpoint=", "endpoint.url", "endpoint.weight", "endpoint.api_key_env", "endpoint.request_timeout", "endpoint.idle_timeout", "endpoint.retries",
 	"endpoint.outage_limit", "dispatcher.max_", "sandbox.", "limits.", "simulated.latency", "simulated.tokens_per_second", "simulated.concurrency", "ui."}
 
 func mayMove(assignment string) error {
@@ -105,9 +105,9 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 	if w.ep, err = a.openEndpoint(ctx, w.config, &w.close); err != nil {
 		return nil, err
 	}
-	if w.ep.caps.Simulated != run.Simulate || w.ep.client.Model() != run.Model {
+	if w.ep.caps.Simulated != run.Simulate || w.ep.model() != run.Model {
 		return nil, bad(fmt.Errorf("run %s was sampled from %s%s, and %s serves %s%s: one run has one policy", run.ID, run.Model, simulatedMark(run.Simulate),
-			w.ep.client.URL(), w.ep.client.Model(), simulatedMark(w.ep.caps.Simulated)))
+			w.ep.urls(), w.ep.model(), simulatedMark(w.ep.caps.Simulated)))
 	}
 	if err := w.config.Generator.ResolvePromptMode(w.ep.caps); err != nil {
 		return nil, bad(err)

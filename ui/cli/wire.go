@@ -152,7 +152,7 @@ func (a *app) begin(ctx context.Context) (_ *work, err error) {
 	create := func(dir string) (*sessions.Store, error) {
 		run := sessions.Run{Created: time.Now(), Title: title, N: w.config.Generator.NumTrajectories,
 			Members: engine.Members(instances, w.config.Generator.NumTrajectories), Source: source, Policy: w.config.Dispatcher.Type,
-			Endpoint: w.ep.client.URL(), Model: w.ep.client.Model(), Simulate: w.ep.caps.Simulated, Config: recorded, Version: Version}
+			Endpoint: w.ep.urls(), Model: w.ep.model(), Simulate: w.ep.caps.Simulated, Config: recorded, Version: Version}
 		if run.Print, err = fingerprint(w.config, w.ep, instances); err != nil {
 			return nil, err
 		}
@@ -194,7 +194,7 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 	if err != nil {
 		return err
 	}
-	opt := engine.Options{Config: w.config.Config, Instances: instances, Providers: ps, Client: w.ep.client, Capabilities: w.ep.caps, Log: log}
+	opt := engine.Options{Config: w.config.Config, Instances: instances, Providers: ps, Endpoints: w.ep.all, Capabilities: w.ep.caps, Log: log}
 	if w.config.Dispatcher.Order == string(dispatch.LongestFirst) {
 		var unread []string
 		if opt.History, unread, err = pastTimes(ctx, dir, w.store.Run().ID); err != nil {

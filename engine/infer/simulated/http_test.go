@@ -78,10 +78,10 @@ func TestProbe(t *testing.T) {
 	models := []string{"simulated-policy"}
 	for like, want := range map[string]infer.Capabilities{
 		"": {Server: "simulated", Version: "simulated", Models: models, MaxModelLen: 262144,
-			Chat: true, TokenIDs: true, Logprobs: true, Complete: "completions", Tokenize: true, Metrics: true, Simulated: true},
+			Chat: true, TokenIDs: true, Logprobs: true, Complete: "completions", Tokenize: true, Metrics: true, Simulated: true, LogprobsMode: "processed"},
 		simulated.LikeSGLang: {Server: "sglang", Version: "simulated", Models: models, MaxModelLen: 262144,
-			Chat: true, TokenIDs: true, Logprobs: true, Complete: "sglang", Tokenize: true, Simulated: true},
-		simulated.LikeTinker: {Server: "tinker", Models: models, TokenIDs: true, Logprobs: true, Complete: "tinker", Simulated: true},
+			Chat: true, TokenIDs: true, Logprobs: true, Complete: "sglang", Tokenize: true, Simulated: true, LogprobsMode: "processed"},
+		simulated.LikeTinker: {Server: "tinker", Models: models, TokenIDs: true, Logprobs: true, Complete: "tinker", Simulated: true, LogprobsMode: "processed"},
 	} {
 		s := start(t, simulated.Options{Like: like})
 		c := client(t, infer.Options{BaseURL: s.URL() + "/v1/"})
@@ -98,9 +98,9 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// reply without what differs from call to call.
+// bare reply, without what differs from call to call and from server to server.
 func bare(r infer.Reply) infer.Reply {
-	r.Wall, r.FirstToken, r.CachedTokens = 0, 0, nil
+	r.Wall, r.FirstToken, r.CachedTokens, r.Endpoint = 0, 0, nil, ""
 	return r
 }
 
