@@ -95,9 +95,10 @@ func TestLeastLoaded(t *testing.T) {
 // Eight at once over weights 1 and 3 are 2 and 6; each stays where its first call
 // went, and nothing is counted once they have ended.
 func TestWeightsAndAffinity(t *testing.T) {
-	open, holding := make(chan struct{}), atomic.Bool{}
+	open, arrived, holding := make(chan struct{}), make(chan struct{}, 100), atomic.Bool{}
 	held := func(_ int, path string) simulated.Fault {
-		if holding.Load() && strings.HasSuffix(path, "/chat/completions") {
+		if holding.Load() && strings.HasSuffix(path, "/completions") {
+			arrived <- struct{}{}
 			<-open
 		}
 		return simulated.Fault{}
@@ -113,7 +114,9 @@ func TestWeightsAndAffinity(t *testing.T) {
 	holding.Store(true)
 	done := make(chan error, 1)
 	go func() { done <- r.Run(t.Context()) }()
-	r.until("all have called", func() bool { return len(r.events(sessions.KindModelCalled)) == 8 })
+	for range 8 {
+		<-arrived
+	}
 	on := r.Status().Endpoints
 	close(open)
 	if on[0].Trajectories != 2 || on[1].Trajectories != 6 || on[1].Weight != 3 {
@@ -255,7 +258,7 @@ func TestMoves(t *testing.T) {
 		return func(_ int, path string) simulated.Fault {
 			calls[i].Add(1)
 			switch {
-			case down[i].Load() && strings.HasSuffix(path, "/chat/completions"):
+			case down[i].Load() && strings.HasSuffix(path, "/completions"):
 				return simulated.Fault{CutAfter: 4000}
 			case down[i].Load():
 				return simulated.Fault{Status: 503}
