@@ -33,12 +33,14 @@ type Generator struct {
 	MaxPromptLength int `toml:"max_prompt_length" json:"max_prompt_length"`
 	// LowBudget is how many tokens of MaxPromptLength are left when the model is
 	// told that they run out; 0: it is not told.
-	LowBudget    int            `toml:"low_budget_tokens" json:"low_budget_tokens"`
-	Reminder     string         `toml:"turn_reminder" json:"turn_reminder"` // an agent.Reminder
-	SystemPrompt string         `toml:"system_prompt" json:"system_prompt"` // "" for the built-in one
-	PromptMode   string         `toml:"prompt_mode" json:"prompt_mode"`     // tokens, chat, auto
-	ToolFormat   string         `toml:"tool_format" json:"tool_format"`     // a calls.Format
-	Sampling     infer.Sampling `toml:"sampling_params" json:"sampling_params"`
+	LowBudget    int    `toml:"low_budget_tokens" json:"low_budget_tokens"`
+	Reminder     string `toml:"turn_reminder" json:"turn_reminder"` // an agent.Reminder
+	SystemPrompt string `toml:"system_prompt" json:"system_prompt"` // "" for the built-in one
+	PromptMode   string `toml:"prompt_mode" json:"prompt_mode"`     // tokens, chat, auto
+	ToolFormat   string `toml:"tool_format" json:"tool_format"`     // a calls.Format
+	// Template are arguments of the endpoint's chat template.
+	Template map[string]any `toml:"chat_template_kwargs" json:"chat_template_kwargs,omitempty"`
+	Sampling infer.Sampling `toml:"sampling_params" json:"sampling_params"`
 	// Validation holds the keys of this table that differ in validation runs
 	// (SkyRL-Agent's val_config).
 	Validation map[string]any `toml:"val_config" json:"val_config,omitempty"`

@@ -28,7 +28,7 @@ func (c *Client) chatBody(r Request) wireRequest {
 	server := *c.server.Load()
 	w := wireRequest{
 		Model: c.Model(), Messages: toWire(r.Messages, server), Tools: toolsToWire(r.Tools),
-		Sampling: r.Sampling,
+		Sampling: r.Sampling, Template: c.opt.Template,
 	}
 	// One name for the limit: strict servers refuse both, and each other's.
 	if c.oldLimit.Load() {

@@ -31,6 +31,9 @@ type Options struct {
 	BaseURL string // with or without /v1
 	Model   string // "" takes the server's only model (after Probe)
 	Key     Secret // bearer token, "" for none
+	// Template are arguments of the server's chat template (chat_template_kwargs),
+	// sent wherever it renders messages; nil: none.
+	Template map[string]any
 	// RequestLimit bounds one Chat call with all its retries [10 min].
 	RequestLimit time.Duration
 	// IdleLimit bounds the silence between two pieces of a stream, from the

@@ -17,10 +17,14 @@ const sideLimit = 30 * time.Second
 
 // Tokenize renders messages and tools by the endpoint's own template.
 func (c *Client) Tokenize(ctx context.Context, messages []Message, tools []Tool, addGenerationPrompt bool) ([]int32, error) {
-	return c.tokenize(ctx, map[string]any{
+	body := map[string]any{
 		"model": c.Model(), "messages": toWire(messages, *c.server.Load()), "tools": toolsToWire(tools),
 		"add_generation_prompt": addGenerationPrompt, "add_special_tokens": false,
-	})
+	}
+	if len(c.opt.Template) > 0 {
+		body["chat_template_kwargs"] = c.opt.Template
+	}
+	return c.tokenize(ctx, body)
 }
 
 // TokenizeText gives the ids of bare text, without a template.

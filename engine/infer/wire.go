@@ -51,6 +51,7 @@ type wireRequest struct {
 	Logprobs             bool           `json:"logprobs,omitempty"`
 	ReturnTokenIDs       bool           `json:"return_token_ids,omitempty"`
 	ReturnPromptTokenIDs bool           `json:"return_prompt_token_ids,omitempty"`
+	Template             map[string]any `json:"chat_template_kwargs,omitempty"`
 	Stream               bool           `json:"stream,omitempty"`
 	StreamOptions        *streamOptions `json:"stream_options,omitempty"`
 }

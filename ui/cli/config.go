@@ -219,8 +219,8 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 		return meta, placed(err, place)
 	}
 	for _, key := range meta.Undecoded() {
-		if at := slices.Index(key, "val_config"); at >= 0 && at < len(key)-1 { // checked when it is put over its table
-			continue
+		if slices.ContainsFunc(key[:len(key)-1], func(table string) bool { return table == "val_config" || table == "chat_template_kwargs" }) {
+			continue // of the server's, or checked when it is put over its table
 		}
 		where := onLine(place, lineOf(text, key))
 		near := nearest(key.String())
@@ -229,7 +229,7 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 		}
 		return meta, fmt.Errorf("%s: unknown key %s; did you mean %s?", where, key, near)
 	}
-	for _, key := range [][]string{{"generator", "val_config"}, {"dispatcher", "val_config"}, {"sandbox", "build_args"}} {
+	for _, key := range [][]string{{"generator", "val_config"}, {"generator", "chat_template_kwargs"}, {"dispatcher", "val_config"}, {"sandbox", "build_args"}} {
 		if kind := meta.Type(key...); kind != "" && kind != "Hash" { // the decoder takes anything for a table
 			return meta, fmt.Errorf("%s: %s must be a table, for example %s.KEY = VALUE", place, strings.Join(key, "."), strings.Join(key, "."))
 		}

@@ -194,7 +194,7 @@ func (a *app) endpointChecks(ctx context.Context, c *config, close *closers) []c
 	if err != nil {
 		return []check{{name: "endpoint", need: true, detail: oneLine(err), fix: fix}}
 	}
-	ups, errs := a.probe(ctx, c.Endpoints, sim, close)
+	ups, errs := a.probe(ctx, c, sim, close)
 	var out []check
 	for i, u := range ups {
 		k := check{name: "endpoint", need: true, fix: fix}

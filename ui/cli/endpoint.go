@@ -46,7 +46,7 @@ func (a *app) openEndpoint(ctx context.Context, c *config, close *closers) (*end
 		c.Generator.MaxPromptLength *= c.Simulated.Scale
 		c.Generator.LowBudget *= c.Simulated.Scale
 	}
-	ups, errs := a.probe(ctx, c.Endpoints, ep.sim, close)
+	ups, errs := a.probe(ctx, c, ep.sim, close)
 	for _, err := range errs {
 		if err != nil {
 			return nil, bad(err)
@@ -71,7 +71,8 @@ func (c *config) simulated(close *closers) (*simulated.Server, error) {
 }
 
 // probe every endpoint. What is wrong with one stands at its place.
-func (a *app) probe(ctx context.Context, all engine.Endpoints, sim *simulated.Server, close *closers) ([]engine.Upstream, []error) {
+func (a *app) probe(ctx context.Context, c *config, sim *simulated.Server, close *closers) ([]engine.Upstream, []error) {
+	all := c.Endpoints
 	ups, errs := make([]engine.Upstream, len(all)), make([]error, len(all))
 	probe, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -80,7 +81,7 @@ func (a *app) probe(ctx context.Context, all engine.Endpoints, sim *simulated.Se
 		if sim != nil {
 			s.URL = sim.URL()
 		}
-		client, err := newClient(s)
+		client, err := newClient(s, c.Generator.Template)
 		if err != nil {
 			errs[i] = err
 			continue
@@ -97,8 +98,8 @@ func (a *app) probe(ctx context.Context, all engine.Endpoints, sim *simulated.Se
 	return ups, errs
 }
 
-func newClient(s engine.Server) (*infer.Client, error) {
-	opt := infer.Options{BaseURL: s.URL, Model: s.Model, RequestLimit: time.Duration(s.Request), IdleLimit: time.Duration(s.Idle), Retries: s.Retries}
+func newClient(s engine.Server, template map[string]any) (*infer.Client, error) {
+	opt := infer.Options{BaseURL: s.URL, Model: s.Model, RequestLimit: time.Duration(s.Request), IdleLimit: time.Duration(s.Idle), Retries: s.Retries, Template: template}
 	if s.Retries == 0 {
 		opt.Retries = -1
 	}
