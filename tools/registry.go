@@ -1,10 +1,13 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -61,17 +64,54 @@ func newRegistry(list []Tool) (*Registry, error) {
 		if r.find(spec.Name) != nil {
 			return nil, fmt.Errorf("two tools are called %q: give one another name", spec.Name)
 		}
-		var s jsonschema.Schema
-		if err := json.Unmarshal(spec.Parameters, &s); err != nil {
-			return nil, fmt.Errorf("parameters of tool %s: %w", spec.Name, err)
-		}
-		resolved, err := s.Resolve(nil)
+		resolved, err := compile(spec.Parameters)
 		if err != nil {
 			return nil, fmt.Errorf("parameters of tool %s: %w", spec.Name, err)
 		}
 		r.tools = append(r.tools, entry{tool: t, spec: spec, schema: resolved})
 	}
 	return r, nil
+}
+
+// compile reads the JSON Schema of a tool's parameters.
+func compile(parameters json.RawMessage) (*jsonschema.Resolved, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(parameters, &s); err != nil {
+		return nil, err
+	}
+	if s.Type != "object" {
+		return nil, errors.New(`a schema of type "object" is needed, with one property for each parameter`)
+	}
+	if err := checkTypes(&s); err != nil {
+		return nil, err
+	}
+	for _, name := range s.Required {
+		if s.Properties[name] == nil {
+			return nil, fmt.Errorf("%q is required and not among the properties", name)
+		}
+	}
+	return s.Resolve(nil)
+}
+
+// checkTypes finds misspelt types, which the schema library lets pass.
+func checkTypes(s *jsonschema.Schema) error {
+	if s == nil {
+		return nil
+	}
+	for _, kind := range append([]string{s.Type}, s.Types...) {
+		if kind != "" && !slices.Contains([]string{"string", "integer", "number", "boolean", "array", "object", "null"}, kind) {
+			return fmt.Errorf("there is no type %q", kind)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		if s.Properties[name] == nil {
+			return fmt.Errorf("property %q is null", name)
+		}
+		if err := checkTypes(s.Properties[name]); err != nil {
+			return fmt.Errorf("property %q: %w", name, err)
+		}
+	}
+	return cmp.Or(checkTypes(s.Items), checkTypes(s.AdditionalProperties))
 }
 
 // Specs is what the model is told, in a fixed order.
