@@ -104,6 +104,7 @@ type Tools struct {
 	BashName    string   `toml:"bash_name" json:"bash_name"`
 	Editor      bool     `toml:"enable_editor" json:"enable_editor"`
 	Finish      bool     `toml:"enable_finish" json:"enable_finish"`
+	Think       bool     `toml:"enable_think" json:"enable_think"`
 	Command     Duration `toml:"command_timeout" json:"command_timeout"`
 	Idle        Duration `toml:"no_output_timeout" json:"no_output_timeout"`
 	Observation int      `toml:"max_observation_chars" json:"max_observation_chars"`
@@ -111,7 +112,7 @@ type Tools struct {
 }
 
 func (t Tools) enabled() tools.Enabled {
-	return tools.Enabled{Bash: t.Bash, BashName: t.BashName, Editor: t.Editor, Finish: t.Finish}
+	return tools.Enabled{Bash: t.Bash, BashName: t.BashName, Editor: t.Editor, Finish: t.Finish, Think: t.Think}
 }
 
 func (t Tools) limits() tools.Limits {

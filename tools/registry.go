@@ -21,6 +21,7 @@ type Enabled struct {
 	BashName string // what the model calls it: "" means execute_bash
 	Editor   bool
 	Finish   bool
+	Think    bool
 }
 
 // Registry holds the tools of one trajectory. Its methods are called by that
@@ -50,6 +51,9 @@ func New(env Env, enabled Enabled) (*Registry, error) {
 	}
 	if enabled.Editor {
 		list = append(list, &editor{env: env, history: map[string][]edit{}})
+	}
+	if enabled.Think {
+		list = append(list, think{})
 	}
 	if enabled.Finish {
 		list = append(list, finish{})
