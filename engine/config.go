@@ -105,6 +105,7 @@ type Tools struct {
 	Editor      bool     `toml:"enable_editor" json:"enable_editor"`
 	Finish      bool     `toml:"enable_finish" json:"enable_finish"`
 	Think       bool     `toml:"enable_think" json:"enable_think"`
+	Python      bool     `toml:"enable_python" json:"enable_python"`
 	Command     Duration `toml:"command_timeout" json:"command_timeout"`
 	Idle        Duration `toml:"no_output_timeout" json:"no_output_timeout"`
 	Observation int      `toml:"max_observation_chars" json:"max_observation_chars"`
@@ -112,7 +113,7 @@ type Tools struct {
 }
 
 func (t Tools) enabled() tools.Enabled {
-	return tools.Enabled{Bash: t.Bash, BashName: t.BashName, Editor: t.Editor, Finish: t.Finish, Think: t.Think}
+	return tools.Enabled{Bash: t.Bash, BashName: t.BashName, Editor: t.Editor, Finish: t.Finish, Think: t.Think, Python: t.Python}
 }
 
 func (t Tools) limits() tools.Limits {

@@ -22,6 +22,7 @@ type Enabled struct {
 	Editor   bool
 	Finish   bool
 	Think    bool
+	Python   bool
 }
 
 // Registry holds the tools of one trajectory. Its methods are called by that
@@ -51,6 +52,9 @@ func New(env Env, enabled Enabled) (*Registry, error) {
 	}
 	if enabled.Editor {
 		list = append(list, &editor{env: env, history: map[string][]edit{}})
+	}
+	if enabled.Python {
+		list = append(list, &python{env: env})
 	}
 	if enabled.Think {
 		list = append(list, think{})
