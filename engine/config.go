@@ -110,10 +110,7 @@ type Tools struct {
 	Idle        Duration `toml:"no_output_timeout" json:"no_output_timeout"`
 	Observation int      `toml:"max_observation_chars" json:"max_observation_chars"`
 	File        int      `toml:"max_view_chars" json:"max_view_chars"`
-}
-
-func (t Tools) enabled() tools.Enabled {
-	return tools.Enabled{Bash: t.Bash, BashName: t.BashName, Editor: t.Editor, Finish: t.Finish, Think: t.Think, Python: t.Python}
+	OwnTools
 }
 
 func (t Tools) limits() tools.Limits {
@@ -211,12 +208,7 @@ func (c Config) Check() error {
 	default:
 		return fmt.Errorf("sandbox.kind is %q: use auto, docker or local", c.Sandbox.Kind)
 	}
-	switch c.Tools.BashName {
-	case "", "bash", "execute_bash":
-	default:
-		return fmt.Errorf("tools.bash_name is %q: use execute_bash or bash", c.Tools.BashName)
-	}
-	return nil
+	return c.Tools.check()
 }
 
 // Ways to make prompts.

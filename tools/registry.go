@@ -23,12 +23,15 @@ type Enabled struct {
 	Finish   bool
 	Think    bool
 	Python   bool
+	Commands []Command // the user's own
+	Rules    []Rule    // in the order in which they are tried
 }
 
 // Registry holds the tools of one trajectory. Its methods are called by that
 // trajectory's loop only, one at a time.
 type Registry struct {
 	tools []entry
+	rules []rule
 }
 
 // entry is a tool with its parameters compiled for validation.
@@ -62,7 +65,18 @@ func New(env Env, enabled Enabled) (*Registry, error) {
 	if enabled.Finish {
 		list = append(list, finish{})
 	}
-	return newRegistry(list)
+	for _, c := range enabled.Commands {
+		if err := c.check(); err != nil {
+			return nil, err
+		}
+		list = append(list, &command{env: env, Command: c})
+	}
+	r, err := newRegistry(list)
+	if err != nil {
+		return nil, err
+	}
+	r.rules, err = compileRules(enabled.Rules, r.tools)
+	return r, err
 }
 
 func newRegistry(list []Tool) (*Registry, error) {
@@ -131,7 +145,7 @@ func (r *Registry) Specs() []Spec {
 	return specs
 }
 
-// Check says why a call would be Invalid, or nil when it may run. The message
+// Check says why a call would be Invalid or Denied, or nil when it may run. The message
 // is the text the model would get.
 func (r *Registry) Check(name, arguments string) error {
 	_, _, err := r.prepare(name, arguments)
@@ -146,6 +160,9 @@ func (r *Registry) Run(ctx context.Context, name, arguments string) (Result, err
 		return Result{}, err
 	}
 	e, args, err := r.prepare(name, arguments)
+	if denied, ok := errors.AsType[deniedError](err); ok {
+		return Result{Text: string(denied), Status: Denied}, nil
+	}
 	if err != nil {
 		return Result{Text: err.Error(), Status: Invalid}, nil
 	}
@@ -178,6 +195,9 @@ func (r *Registry) prepare(name, arguments string) (*entry, map[string]any, erro
 		return nil, nil, err
 	}
 	if err := checkArguments(e.spec.Name, e.schema, args); err != nil {
+		return nil, nil, err
+	}
+	if err := r.permit(e.spec.Name, args); err != nil {
 		return nil, nil, err
 	}
 	return e, args, nil

@@ -196,7 +196,11 @@ func quoted(s string) string {
 // decode a TOML text over c. Errors name the place, the line and the key; an
 // unknown key names the nearest known one.
 func decode(text, place string, c *config) (toml.MetaData, error) {
+	own := c.Tools.OwnTools
+	c.Tools.OwnTools = engine.OwnTools{}
 	meta, err := toml.Decode(text, c)
+	own.Read(c.Tools.OwnTools, written(meta))
+	c.Tools.OwnTools = own
 	var parse toml.ParseError
 	switch {
 	case errors.As(err, &parse) && !strings.HasPrefix(place, "--set"):
@@ -221,6 +225,15 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 		return meta, fmt.Errorf("%s: unknown key %s; did you mean %s?", where, key, near)
 	}
 	return meta, nil
+}
+
+// written are a text's keys in their order.
+func written(meta toml.MetaData) []string {
+	var keys []string
+	for _, k := range meta.Keys() {
+		keys = append(keys, k.String())
+	}
+	return keys
 }
 
 // typeError is how the decoder says that a value has the wrong type.
@@ -273,7 +286,10 @@ func knownKeys() []string {
 				walk(f.Type, prefix)
 			case f.Type.Kind() == reflect.Struct:
 				walk(f.Type, prefix+name+".")
-			case name != "":
+			case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct && name != "-":
+				keys = append(keys, prefix+name)
+				walk(f.Type.Elem(), prefix+name+".")
+			case name != "" && name != "-":
 				keys = append(keys, prefix+name)
 			}
 		}
