@@ -117,7 +117,9 @@ func TestCommandStaysInside(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "made")
 	c := Command{Name: "make", Description: "x", Parameters: json.RawMessage(`{"type": "object"}`), Argv: []string{"touch", file}}
 	f := newFake()
-	f.exec = func(sandbox.Command) (sandbox.Result, error) { return sandbox.Result{End: sandbox.Exited}, nil }
+	f.exec = func(context.Context, sandbox.Command) (sandbox.Result, error) {
+		return sandbox.Result{End: sandbox.Exited}, nil
+	}
 	for _, host := range []bool{false, true} {
 		c.Host = host
 		r, err := New(Env{Sandbox: f}, Enabled{Commands: []Command{c}})

@@ -20,14 +20,23 @@ def serve(mark):
         while data:
             data = data[write(out, data):]
 
-    def reset():
-        dup2(null, 0)
-        dup2(out, 1)
-        dup2(out, 2)
+    streams, kept = {}, []
+
+    def reset():  # what the code did to its streams
+        for fd, name in enumerate(("stdin", "stdout", "stderr")):
+            now = getattr(sys, name, None)
+            try:
+                now.flush()
+                fine = now is streams[fd] and not now.closed
+            except BaseException:
+                fine = False
+            dup2(out if fd else null, fd)
+            if not fine:
+                raw = FileIO(fd, "w" if fd else "r", False)
+                streams[fd] = TextIOWrapper(raw if fd else BufferedReader(raw), "utf-8", "backslashreplace", write_through=True)
+                kept.extend((now, streams[fd]))  # one that is freed while print uses it in another thread crashes python
+                setattr(sys, name, streams[fd])
         blocking(out, True)
-        sys.stdin = TextIOWrapper(BufferedReader(FileIO(0, closefd=False)))
-        sys.stdout, sys.stderr = (
-            TextIOWrapper(FileIO(fd, "w", False), "utf-8", "backslashreplace", write_through=True) for fd in (1, 2))
 
     def exactly(n):
         parts = []

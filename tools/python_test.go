@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rollbench/sandbox"
@@ -116,14 +117,18 @@ func TestPython(t *testing.T) {
 			{"exit", "sys.exit(3)", "[The code ended with sys.exit(3). The interpreter goes on, with its variables.]\n", Failed},
 			{"exit 0", "raise SystemExit", "[The code ended with sys.exit(None). The interpreter goes on, with its variables.]\n", OK},
 			{"own main", "__name__, x", "('__main__', 20)\n", OK},
+			{"buffered stream", "sys.stdout.reconfigure(write_through=False, line_buffering=False); print('kept')", "kept\n", OK},
 			{"closed streams", "sys.stdout.close(); sys.stderr = None; sys.stdin.close()\nimport os\nos.close(0); os.close(1); os.close(2)", "[The code printed nothing.]", OK},
-			{"after that", "print('here'); raise KeyError(x)", "here\nTraceback (most recent call last):\n  File \"<call 14>\", line 1, in <module>\n    print('here'); raise KeyError(x)\nKeyError: 20\n", Failed},
+			{"after that", "print('here'); raise KeyError(x)", "here\nTraceback (most recent call last):\n  File \"<call 15>\", line 1, in <module>\n    print('here'); raise KeyError(x)\nKeyError: 20\n", Failed},
 			{"not blocking", "os.set_blocking(1, False)", "[The code printed nothing.]", OK},
 			{"fork", "pid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('child' if pid == 0 else 'parent')", "child\nparent\n", OK},
 			{"child process", "import subprocess\nsubprocess.run('echo sub; cat', shell=True).returncode", "sub\n0\n", OK},
 			{"recursion", "def h(): h()\ntry: h()\nexcept RecursionError: print('deep')", "deep\n", OK},
 			{"surrogate", "print('\\ud800')", "\\ud800\n", OK},
 			{"odd repr", "class O:\n    def __repr__(self): raise BaseException('no')\nO()", "", Failed},
+			{"long", "s = '" + strings.Repeat("é", 300<<10) + "'\nlen(s)", "307200\n", OK},
+			{"thread", "def spin():\n    while True: print('', end='')\nimport threading\nthreading.Thread(target=spin, daemon=True).start()", "[The code printed nothing.]", OK},
+			{"stream of its own", "import io\nsys.stdout = io.StringIO(); print('lost')\nsys.stderr.write('seen\\n')", "seen\n", OK},
 			{"displayed by name", "del __builtins__\nx", "20\n", OK},
 		} {
 			got := code(t, r, tt.code)
@@ -190,14 +195,44 @@ func TestPythonCancelled(t *testing.T) {
 	})
 }
 
+// An interpreter that never answers is given up at the limits, and a sandbox lost
+// in the middle of a call ends it.
+func TestPythonThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, lost := newFake(), make(chan struct{})
+		f.exec = func(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+			if c.Argv[0] == "sh" { // takes the code
+				return sandbox.Result{End: sandbox.Exited}, nil
+			}
+			c.OnOutput([]byte(c.Argv[4] + " 7 "))
+			c.OnOutput([]byte("5\n"))
+			select {
+			case <-ctx.Done():
+				return sandbox.Result{End: sandbox.Cancelled, ExitCode: -1}, nil
+			case <-lost:
+				return sandbox.Result{}, sandbox.ErrLost
+			}
+		}
+		began := time.Now()
+		r := pythonIn(t, f, Limits{Command: 50 * time.Second})
+		has(t, code(t, r, "1"), TimedOut, "[The code had no new output after 30 seconds and was killed")
+		if took := time.Since(began); took != 30*time.Second {
+			t.Errorf("took %v", took)
+		}
+		time.AfterFunc(20*time.Second, func() { close(lost) })
+		if _, err := r.Run(t.Context(), "python", `{"code": "1"}`); !errors.Is(err, sandbox.ErrLost) || time.Since(began) != 50*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
 // A sandbox without python3 says so; the call is not an error of the sandbox.
 func TestPythonMissing(t *testing.T) {
 	f := newFake()
-	f.exec = func(c sandbox.Command) (sandbox.Result, error) {
+	f.exec = func(context.Context, sandbox.Command) (sandbox.Result, error) {
 		return sandbox.Result{ExitCode: 127, End: sandbox.Exited, Output: []byte("python3: not found\n")}, nil
 	}
-	r := pythonIn(t, nil, Limits{})
-	r.tools[1].tool.(*python).env.Sandbox = f
+	r := pythonIn(t, f, Limits{})
 	if got := code(t, r, "1"); got.Status != Failed || got.Text != "ERROR: there is no python3 in this sandbox, so this tool cannot run. Use the other tools." {
 		t.Errorf("%+v", got)
 	}
