@@ -107,14 +107,13 @@ type Tools struct {
 	BashName    string   `toml:"bash_name" json:"bash_name"`
 	Editor      bool     `toml:"enable_editor" json:"enable_editor"`
 	Finish      bool     `toml:"enable_finish" json:"enable_finish"`
+	Think       bool     `toml:"enable_think" json:"enable_think"`
+	Python      bool     `toml:"enable_python" json:"enable_python"`
 	Command     Duration `toml:"command_timeout" json:"command_timeout"`
 	Idle        Duration `toml:"no_output_timeout" json:"no_output_timeout"`
 	Observation int      `toml:"max_observation_chars" json:"max_observation_chars"`
 	File        int      `toml:"max_view_chars" json:"max_view_chars"`
-}
-
-func (t Tools) enabled() tools.Enabled {
-	return tools.Enabled{Bash: t.Bash, BashName: t.BashName, Editor: t.Editor, Finish: t.Finish}
+	OwnTools
 }
 
 func (t Tools) limits() tools.Limits {
@@ -211,12 +210,7 @@ func (c Config) Check() error {
 	default:
 		return fmt.Errorf("sandbox.kind is %q: use auto, docker or local", c.Sandbox.Kind)
 	}
-	switch c.Tools.BashName {
-	case "", "bash", "execute_bash":
-	default:
-		return fmt.Errorf("tools.bash_name is %q: use execute_bash or bash", c.Tools.BashName)
-	}
-	return nil
+	return c.Tools.check()
 }
 
 // Ways to make prompts.

@@ -115,24 +115,7 @@ const cutNote = "\n[... %d characters are cut here. To see them, send the output
 func (t *bash) observe(run sandbox.Result) Result {
 	result := Result{Status: OK, Exit: &run.ExitCode}
 	ending := t.ending(run, &result)
-	output := run.Output
-	if run.Dropped > 0 {
-		head := min(max(run.Head, 0), len(output))
-		missing := fmt.Sprintf("\n[... %d bytes of output were not kept ...]\n", run.Dropped)
-		output = append(append(append([]byte(nil), output[:head]...), missing...), output[head:]...)
-	}
-	text, cut := cutMiddle(Clean(output), t.env.Limits.Observation-len([]rune(ending))-1, cutNote)
-	if cut > 0 || run.Dropped > 0 {
-		result.Full = bounded(output)
-		result.Dropped = int64(cut) + run.Dropped
-	}
-	switch {
-	case text == "":
-		text = "[The command printed nothing.]\n"
-	case !strings.HasSuffix(text, "\n"):
-		text += "\n"
-	}
-	result.Text = text + ending
+	result.show(run, texts{none: "[The command printed nothing.]", cut: cutNote, last: ending}, t.env.Limits.Observation)
 	return result
 }
 

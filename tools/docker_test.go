@@ -13,10 +13,7 @@ import (
 // TestInAContainer runs the tools on a real sandbox: what one writes the other
 // reads, and limits come back as observations.
 func TestInAContainer(t *testing.T) {
-	image := os.Getenv("ROLLBENCH_TEST_IMAGE")
-	if image == "" {
-		image = "rollbench-test/base:1"
-	}
+	image := testImage()
 	absent := func(why any) {
 		if os.Getenv("ROLLBENCH_REQUIRE_DOCKER") == "1" {
 			t.Fatalf("docker is required: %v", why)

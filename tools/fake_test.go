@@ -20,6 +20,7 @@ type fakeSandbox struct {
 	lost   bool
 	shells int
 	shell  func(sandbox.Command) (sandbox.Result, error)
+	exec   func(context.Context, sandbox.Command) (sandbox.Result, error) // nil: rm only
 }
 
 func newFake() *fakeSandbox {
@@ -57,7 +58,13 @@ func (f *fakeSandbox) gone() error {
 	return nil
 }
 
-func (f *fakeSandbox) Exec(_ context.Context, c sandbox.Command) (sandbox.Result, error) {
+func (f *fakeSandbox) Exec(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+	if f.exec != nil {
+		if err := f.gone(); err != nil {
+			return sandbox.Result{}, err
+		}
+		return f.exec(ctx, c)
+	}
 	if len(c.Argv) != 4 || c.Argv[0] != "rm" {
 		return sandbox.Result{}, fmt.Errorf("unexpected command %q", c.Argv)
 	}

@@ -2,7 +2,10 @@ package tools
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"rollbench/sandbox"
 )
 
 // maxFull bounds Result.Full: 16 MiB.
@@ -48,4 +51,33 @@ func bounded(raw []byte) []byte {
 		raw = raw[:maxFull]
 	}
 	return append([]byte(nil), raw...)
+}
+
+// texts of an observation besides the output.
+type texts struct {
+	first, last string // before and after it
+	none        string // where nothing was printed
+	cut         string // where the middle is cut out: a format for how many characters
+}
+
+// show makes the text of a program's output, of at most limit characters.
+func (r *Result) show(run sandbox.Result, t texts, limit int) {
+	output := run.Output
+	if run.Dropped > 0 {
+		head := min(max(run.Head, 0), len(output))
+		missing := fmt.Sprintf("\n[... %d bytes of output were not kept ...]\n", run.Dropped)
+		output = append(append(append([]byte(nil), output[:head]...), missing...), output[head:]...)
+	}
+	text, cut := cutMiddle(Clean(output), limit-len([]rune(t.first+t.last))-1, t.cut)
+	if cut > 0 || run.Dropped > 0 {
+		r.Full = bounded(output)
+		r.Dropped = int64(cut) + run.Dropped
+	}
+	if text == "" {
+		text = t.none
+	}
+	if t.last != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	r.Text = t.first + text + t.last
 }

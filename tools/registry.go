@@ -1,10 +1,13 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -18,12 +21,17 @@ type Enabled struct {
 	BashName string // what the model calls it: "" means execute_bash
 	Editor   bool
 	Finish   bool
+	Think    bool
+	Python   bool
+	Commands []Command // the user's own
+	Rules    []Rule    // in the order in which they are tried
 }
 
 // Registry holds the tools of one trajectory. Its methods are called by that
 // trajectory's loop only, one at a time.
 type Registry struct {
 	tools []entry
+	rules []rule
 }
 
 // entry is a tool with its parameters compiled for validation.
@@ -48,10 +56,27 @@ func New(env Env, enabled Enabled) (*Registry, error) {
 	if enabled.Editor {
 		list = append(list, &editor{env: env, history: map[string][]edit{}})
 	}
+	if enabled.Python {
+		list = append(list, &python{env: env})
+	}
+	if enabled.Think {
+		list = append(list, think{})
+	}
 	if enabled.Finish {
 		list = append(list, finish{})
 	}
-	return newRegistry(list)
+	for _, c := range enabled.Commands {
+		if err := c.check(); err != nil {
+			return nil, err
+		}
+		list = append(list, &command{env: env, Command: c})
+	}
+	r, err := newRegistry(list)
+	if err != nil {
+		return nil, err
+	}
+	r.rules, err = compileRules(enabled.Rules, r.tools)
+	return r, err
 }
 
 func newRegistry(list []Tool) (*Registry, error) {
@@ -61,17 +86,54 @@ func newRegistry(list []Tool) (*Registry, error) {
 		if r.find(spec.Name) != nil {
 			return nil, fmt.Errorf("two tools are called %q: give one another name", spec.Name)
 		}
-		var s jsonschema.Schema
-		if err := json.Unmarshal(spec.Parameters, &s); err != nil {
-			return nil, fmt.Errorf("parameters of tool %s: %w", spec.Name, err)
-		}
-		resolved, err := s.Resolve(nil)
+		resolved, err := compile(spec.Parameters)
 		if err != nil {
 			return nil, fmt.Errorf("parameters of tool %s: %w", spec.Name, err)
 		}
 		r.tools = append(r.tools, entry{tool: t, spec: spec, schema: resolved})
 	}
 	return r, nil
+}
+
+// compile reads the JSON Schema of a tool's parameters.
+func compile(parameters json.RawMessage) (*jsonschema.Resolved, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(parameters, &s); err != nil {
+		return nil, err
+	}
+	if s.Type != "object" {
+		return nil, errors.New(`a schema of type "object" is needed, with one property for each parameter`)
+	}
+	if err := checkTypes(&s); err != nil {
+		return nil, err
+	}
+	for _, name := range s.Required {
+		if s.Properties[name] == nil {
+			return nil, fmt.Errorf("%q is required and not among the properties", name)
+		}
+	}
+	return s.Resolve(nil)
+}
+
+// checkTypes finds misspelt types, which the schema library lets pass.
+func checkTypes(s *jsonschema.Schema) error {
+	if s == nil {
+		return nil
+	}
+	for _, kind := range append([]string{s.Type}, s.Types...) {
+		if kind != "" && !slices.Contains([]string{"string", "integer", "number", "boolean", "array", "object", "null"}, kind) {
+			return fmt.Errorf("there is no type %q", kind)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		if s.Properties[name] == nil {
+			return fmt.Errorf("property %q is null", name)
+		}
+		if err := checkTypes(s.Properties[name]); err != nil {
+			return fmt.Errorf("property %q: %w", name, err)
+		}
+	}
+	return cmp.Or(checkTypes(s.Items), checkTypes(s.AdditionalProperties))
 }
 
 // Specs is what the model is told, in a fixed order.
@@ -83,7 +145,7 @@ func (r *Registry) Specs() []Spec {
 	return specs
 }
 
-// Check says why a call would be Invalid, or nil when it may run. The message
+// Check says why a call would be Invalid or Denied, or nil when it may run. The message
 // is the text the model would get.
 func (r *Registry) Check(name, arguments string) error {
 	_, _, err := r.prepare(name, arguments)
@@ -98,6 +160,9 @@ func (r *Registry) Run(ctx context.Context, name, arguments string) (Result, err
 		return Result{}, err
 	}
 	e, args, err := r.prepare(name, arguments)
+	if denied, ok := errors.AsType[deniedError](err); ok {
+		return Result{Text: string(denied), Status: Denied}, nil
+	}
 	if err != nil {
 		return Result{Text: err.Error(), Status: Invalid}, nil
 	}
@@ -130,6 +195,9 @@ func (r *Registry) prepare(name, arguments string) (*entry, map[string]any, erro
 		return nil, nil, err
 	}
 	if err := checkArguments(e.spec.Name, e.schema, args); err != nil {
+		return nil, nil, err
+	}
+	if err := r.permit(e.spec.Name, args); err != nil {
 		return nil, nil, err
 	}
 	return e, args, nil

@@ -46,16 +46,20 @@ func expected(s *jsonschema.Schema) string {
 		return "an array of integers such as [1, 40]"
 	case s.Type == "array":
 		return "an array"
-	case s.Type == "string":
-		return "a string"
+	case s.Type == "object":
+		return "an object"
+	case s.Type != "":
+		return "a " + s.Type
+	case len(s.Types) > 0:
+		return "one of the types " + strings.Join(s.Types, ", ")
 	}
-	return "a " + s.Type
+	return "any value"
 }
 
 func choices(s *jsonschema.Schema) string {
 	words := make([]string, 0, len(s.Enum))
 	for _, v := range s.Enum {
-		words = append(words, fmt.Sprintf("%q", v))
+		words = append(words, asJSON(v))
 	}
 	return strings.Join(words, ", ")
 }

@@ -20,6 +20,9 @@ type Spec struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // JSON Schema
+	// Outside: calls act outside of the sandbox. A sandbox that is rebuilt from
+	// recorded calls must not run them again; their recorded results stand.
+	Outside bool `json:",omitempty"`
 }
 
 // Tool is one tool. A Tool value belongs to one trajectory: it may keep state
@@ -40,6 +43,8 @@ const (
 	Failed   Status = "error"   // the command or the edit failed
 	TimedOut Status = "timeout" // a limit struck; the tool stays usable
 	Invalid  Status = "invalid" // unknown tool, bad JSON, wrong arguments
+	// Denied calls never ran: a rule of the configuration forbids them.
+	Denied Status = "denied"
 	// Rejected is given by a person instead of running the call.
 	Rejected Status = "rejected"
 )

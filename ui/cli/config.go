@@ -202,7 +202,11 @@ func quoted(s string) string {
 // unknown key names the nearest known one.
 func decode(text, place string, c *config) (toml.MetaData, error) {
 	doc := document{config: c}
+	own := c.Tools.OwnTools
+	c.Tools.OwnTools = engine.OwnTools{}
 	meta, err := toml.Decode(text, &doc)
+	own.Read(c.Tools.OwnTools, written(meta))
+	c.Tools.OwnTools = own
 	if err == nil && meta.IsDefined("endpoint") {
 		err = c.endpoints(&meta, doc.Endpoint, text, place)
 	}
@@ -246,6 +250,15 @@ func onLine(place string, line int) string {
 		return place
 	}
 	return fmt.Sprintf("%s:%d", place, line)
+}
+
+// written are a text's keys in their order.
+func written(meta toml.MetaData) []string {
+	var keys []string
+	for _, k := range meta.Keys() {
+		keys = append(keys, k.String())
+	}
+	return keys
 }
 
 // typeError is how the decoder says that a value has the wrong type.
@@ -309,7 +322,10 @@ func knownKeys() []string {
 				walk(f.Type, prefix)
 			case f.Type.Kind() == reflect.Struct:
 				walk(f.Type, prefix+name+".")
-			case name != "":
+			case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct && name != "-":
+				keys = append(keys, prefix+name)
+				walk(f.Type.Elem(), prefix+name+".")
+			case name != "" && name != "-":
 				keys = append(keys, prefix+name)
 			}
 		}
