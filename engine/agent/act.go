@@ -97,7 +97,7 @@ func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation
 		r.Finish = false
 	}
 	o.Status, o.Text, o.Exit, o.Dropped = string(r.Status), r.Text, r.Exit, r.Dropped
-	if r.Status == tools.Invalid {
+	if r.Status == tools.Invalid || r.Status == tools.Denied {
 		o.Source = sessions.FromHarness
 	}
 	events := []sessions.Event{l.event(sessions.KindToolFinished, sessions.ToolFinished{Turn: l.turn, Tool: c.Name, Status: o.Status,

@@ -85,7 +85,9 @@ type toolbox struct {
 	answer func(name, args string) (tools.Result, error)
 }
 
-func (b *toolbox) Specs() []tools.Spec { return []tools.Spec{{Name: "bash"}, {Name: "finish"}} }
+func (b *toolbox) Specs() []tools.Spec {
+	return []tools.Spec{{Name: "bash"}, {Name: "finish"}, {Name: "mail", Outside: true}}
+}
 
 func (b *toolbox) Run(ctx context.Context, name, args string) (tools.Result, error) {
 	b.ran = append(b.ran, name+" "+args)

@@ -48,13 +48,17 @@ func (l *Loop) Reinject(text string) {
 // what they return, so that a resumed trajectory goes on in the place its
 // model has seen. The error names the first call that answers differently.
 func (l *Loop) Replay(ctx context.Context, turns []sessions.Turn) error {
+	outside := map[string]bool{} // tools that work outside the sandbox: what they did stands
+	for _, s := range l.Tools.Specs() {
+		outside[s.Name] = s.Outside
+	}
 	for _, t := range turns {
 		if t.Superseded {
 			continue
 		}
 		for i, o := range t.Observations {
-			if o.Source != sessions.FromTool || i >= len(t.Calls) {
-				continue // it never ran
+			if o.Source != sessions.FromTool || i >= len(t.Calls) || outside[t.Calls[i].Name] {
+				continue // it never ran, or is not to run again
 			}
 			r, err := l.Tools.Run(ctx, t.Calls[i].Name, t.Calls[i].Arguments)
 			if err != nil {

@@ -90,3 +90,16 @@ func TestSteady(t *testing.T) {
 		t.Error("a count is not noise")
 	}
 }
+
+// What a tool outside the sandbox did stands: a resume does not do it again.
+func TestReplayLeavesTheOutsideAlone(t *testing.T) {
+	whole := newBench(t, call("bash", `1`), call("mail", `{}`), call("finish", `{}`))
+	whole.run(t)
+	b := newBench(t)
+	if err := b.Replay(t.Context(), whole.recorded("1.1", "2.1")); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(b.tools.ran, "; "); got != "bash 1" {
+		t.Errorf("ran %s", got)
+	}
+}

@@ -198,10 +198,10 @@ func (r *Run) struck(l sessions.LimitStruck) {
 	}
 }
 
-// finished counts a call that ran: one with wrong arguments or of an unknown
-// tool says nothing of a tool's capacity.
+// finished counts a call that ran: one with wrong arguments, of an unknown tool
+// or against a rule says nothing of a tool's capacity.
 func (r *Run) finished(c *clock, f sessions.ToolFinished) {
-	if f.Status == "invalid" {
+	if f.Status == "invalid" || f.Status == "denied" {
 		return
 	}
 	i := slices.IndexFunc(r.tools, func(t tool) bool { return t.name == f.Tool })
