@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // benchTurn is of a usual size: 200 new prompt tokens, 100 sampled, 4 kB of
@@ -91,6 +92,47 @@ func BenchmarkOpen(b *testing.B) {
 			b.Fatal(len(rows), err)
 		}
 		if err := r.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkGrowth is what a turn of 500 new tokens adds to the session's file,
+// in bytes, among the first 20 turns of a trajectory and among its last 20 of
+// 100: the prompt grows from 2,000 to 52,000 tokens, the turn does not.
+func BenchmarkGrowth(b *testing.B) {
+	for b.Loop() {
+		key := Key{Instance: "x"}
+		home := b.TempDir()
+		s, err := Create(b.Context(), home, Run{ID: "r-bench", Created: time.Now(), N: 1, Members: []Key{key}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		prompt := make([]int32, 2000)
+		size := func() float64 {
+			var pages, bytes int64
+			if err := s.db.QueryRowContext(b.Context(), "SELECT page_count, page_size FROM pragma_page_count(), pragma_page_size()").Scan(&pages, &bytes); err != nil {
+				b.Fatal(err)
+			}
+			return float64(pages * bytes)
+		}
+		var at [101]float64
+		for i := 1; i <= 100; i++ {
+			out := make([]int32, 300)
+			logprobs := make([]float64, len(out))
+			for k := range out {
+				out[k], logprobs[k] = int32(i*7919+k*31)%150_000, -float64(k%97)/31
+			}
+			t := &Turn{Key: key, Attempt: 1, Index: i, Version: 1, Source: FromModel, PromptIDs: prompt, OutputIDs: out, Logprobs: logprobs, Complete: true}
+			if err := s.Commit(b.Context(), Write{Turn: t}); err != nil {
+				b.Fatal(err)
+			}
+			prompt = append(append(prompt[:len(prompt):len(prompt)], out...), out[:200]...)
+			at[i] = size()
+		}
+		b.ReportMetric((at[21]-at[1])/20, "B/turn-early")
+		b.ReportMetric((at[100]-at[80])/20, "B/turn-late")
+		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -161,7 +161,7 @@ func (p *gaugePane) health(now time.Time) line {
 func capabilities(e engine.Endpoint) string {
 	c := e.Capabilities
 	parts := []string{}
-	if c.TokenIDs {
+	if c.Trainable() {
 		parts = append(parts, "tokens")
 	}
 	if c.Logprobs {

@@ -226,18 +226,18 @@ func describe(c infer.Capabilities) string {
 	for _, f := range []struct {
 		ok   bool
 		what string
-	}{{c.Chat, "chat"}, {c.TokenIDs, "token ids"}, {c.Logprobs, "logprobs"}, {c.Tokenize, "tokenize"}, {c.Metrics, "metrics"}} {
+	}{{c.Chat, "chat"}, {c.TokenIDs, "token ids"}, {c.Logprobs, "logprobs"}, {c.Tokenize, "tokenize"}, {c.Complete != "", "continuing ids (" + c.Complete + ")"}, {c.Metrics, "metrics"}} {
 		if f.ok {
 			can = append(can, f.what)
 		} else {
-			cannot = append(cannot, f.what)
+			cannot = append(cannot, strings.TrimSuffix(f.what, " ()"))
 		}
 	}
 	text := name + " with " + strings.Join(can, ", ")
 	if len(cannot) > 0 {
 		text += "; without " + strings.Join(cannot, ", ")
 	}
-	if !c.TokenIDs {
+	if !c.Trainable() {
 		text += "; its transitions cannot be trained on (text only)"
 	}
 	return text
