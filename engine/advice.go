@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"rollbench/engine/dispatch"
 	"rollbench/sessions"
@@ -39,6 +41,9 @@ func WhatIf(ctx context.Context, r sessions.Reader) (Advice, error) {
 		history = MeanTimes(jobs)
 	}
 	all := dispatch.Advise(now, jobs, history)
+	if c.Dispatcher.Adaptive != "" { // it follows the endpoint, of which stage times say nothing
+		all = slices.DeleteFunc(all, func(v dispatch.Variant) bool { return strings.HasPrefix(v.Change, "max_parallel_agents ") })
+	}
 	for _, v := range all {
 		advice.Outlooks = append(advice.Outlooks, Outlook{Change: v.Change, Policy: string(v.Policy), Order: string(v.Order), Limits: v.Limits,
 			Makespan: v.Result.Makespan, Saves: v.Saves, MostLive: v.Result.MostLive, RunUse: v.Result.RunUse})

@@ -110,6 +110,9 @@ func pointOf(s *Status) Point {
 	return p
 }
 
+// fewest trajectories that must have ended before an ETA means something.
+const fewest = 3
+
 // Status is the snapshot of now.
 func (e *Engine) Status() *Status {
 	q, m := e.live.Snapshot(), e.meter.read()
@@ -126,7 +129,7 @@ func (e *Engine) Status() *Status {
 		PerMinute: e.pace.perMinute(now, e.started),
 		Streams:   e.streams.snapshot(), Notes: e.notes.snapshot(),
 	}
-	if s.PerMinute > 0 && q.Left > 0 {
+	if s.PerMinute > 0 && q.Left > 0 && e.pace.ended() >= fewest {
 		eta := time.Duration(float64(q.Left) / s.PerMinute * float64(time.Minute))
 		s.ETA = &eta
 	}

@@ -114,7 +114,8 @@ func doQuit(w *Workbench) tea.Cmd {
 	w.dialog = &question{
 		name: "Leave while work is running?",
 		text: []line{
-			{{plain, fmt.Sprintf("%d of %d trajectories have not ended: %d running, %d held, %d queued.", c.still, c.all, c.running, c.held, c.queued)}},
+			{{plain, fmt.Sprintf("%d of %d trajectories have not ended: %d running, %d held, %d queued, %d in other stages.", c.still, c.all, c.running, c.held, c.queued,
+				c.still-c.running-c.held-c.queued)}},
 			{{plain, "Leaving stops the engine and closes its sandboxes. Nothing recorded is lost; this continues it:"}},
 			{{strong, "rollbench resume " + cleanLine(w.gauges.run.ID)}},
 		},

@@ -139,6 +139,9 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
 func (a *app) configFlags(c *cobra.Command) {
 	c.PersistentFlags().StringVar(&a.flags.config, "config", "", "configuration `FILE` (default: config.toml in the XDG config folder, if there)")
 	c.PersistentFlags().StringArrayVar(&a.flags.set, "set", nil, "set a configuration key, `KEY=VALUE`; may be repeated")
+	if err := c.RegisterFlagCompletionFunc("set", completeKeys); err != nil {
+		panic("cli: no flag to complete: " + err.Error()) // it is above
+	}
 }
 
 func (a *app) taskFlags(c *cobra.Command) {
@@ -146,6 +149,7 @@ func (a *app) taskFlags(c *cobra.Command) {
 	c.Flags().StringSliceVar(&a.flags.instances, "instances", nil, "only instances whose id matches one of these `GLOB`s")
 	c.Flags().IntVar(&a.flags.limit, "limit", 0, "only the first `N` instances")
 	c.Flags().StringVar(&a.flags.sandbox, "sandbox", "", "docker, local or auto (sets sandbox.kind)")
+	offer(c, "sandbox", "auto", "docker", "local")
 	c.Flags().BoolVar(&a.flags.bare, "allow-uncontained", false, "run local sandboxes even where this machine cannot contain them")
 }
 
@@ -154,6 +158,7 @@ func (a *app) runFlags(c *cobra.Command) {
 	c.Flags().StringVar(&a.flags.endpoint, "endpoint", "", "base `URL` of an OpenAI-compatible endpoint (sets endpoint.url); default: the simulated one")
 	c.Flags().StringVar(&a.flags.model, "model", "", "model `NAME` at the endpoint (sets endpoint.model)")
 	c.Flags().StringVar(&a.flags.preset, "preset", "", "settings of a known scaffold, a `NAME`: "+strings.Join(presetNames(), ", "))
+	offer(c, "preset", presetNames()...)
 	c.Flags().BoolVar(&a.flags.validation, "validation", false, "a validation run: the val_config tables of the configuration apply")
 	a.screenFlags(c)
 }

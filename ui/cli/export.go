@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 
 func (a *app) exportCommand() *cobra.Command {
 	var opt export.Options
-	var format, path, check string
+	var format, file, check string
 	c := &cobra.Command{
 		Use:   "export [RUN]",
 		Short: "Write what a run sampled as training data",
@@ -37,7 +38,7 @@ docs/exports.md explains every field; docs/exports has loaders for Python.`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if check != "" {
-				if len(args) > 0 || path != "" {
+				if len(args) > 0 || file != "" {
 					return bad(errors.New("--check FILE reads a written file: it takes no run and no -o"))
 				}
 				if !cmd.Flags().Changed("format") {
@@ -45,7 +46,7 @@ docs/exports.md explains every field; docs/exports has loaders for Python.`,
 				}
 				return a.checkExport(cmd.Context(), check, format)
 			}
-			if path == "" {
+			if file == "" {
 				return bad(errors.New("where to? name a file with -o FILE (-o - for standard output)"))
 			}
 			dir, err := home()
@@ -57,17 +58,22 @@ docs/exports.md explains every field; docs/exports has loaders for Python.`,
 				return bad(err)
 			}
 			defer func() { err = errors.Join(err, r.Close()) }()
+			for _, glob := range opt.Instances {
+				if err := matchesSome(glob, r.Run().Members); err != nil {
+					return bad(err)
+				}
+			}
 			if format == "chat" {
 				if opt.Tools, err = toldTools(r.Run()); err != nil {
 					return err
 				}
 			}
-			return a.writeExport(cmd.Context(), r, path, format, opt)
+			return a.writeExport(cmd.Context(), r, file, format, opt)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&format, "format", "transitions", strings.Join(export.Formats(), ", "))
-	f.StringVarP(&path, "output", "o", "", "`FILE` to write, - for standard output")
+	f.StringVarP(&file, "output", "o", "", "`FILE` to write, - for standard output")
 	f.BoolVar(&opt.IncludeIntervened, "include-intervened", false, "also write trajectories a person changed, with their masks")
 	f.StringSliceVar(&opt.Instances, "instance", nil, "only instances that match one of the `globs`")
 	f.StringSliceVar(&opt.Finish, "finish-reason", nil, "only trajectories that ended by one of the `reasons`")
@@ -80,11 +86,32 @@ docs/exports.md explains every field; docs/exports has loaders for Python.`,
 	f.StringVar(&opt.OnMissing, "on-missing", "drop", "a trajectory without reward: drop it, drop its group, or error")
 	f.BoolVar(&opt.Overwrite, "overwrite", false, "replace FILE if it exists")
 	f.StringVar(&check, "check", "", "check `FILE` and its meta instead of writing one")
+	c.ValidArgsFunction = completeRuns
+	offer(c, "format", export.Formats()...)
+	offer(c, "advantage", "loo", "mean", "grpo", "grpo-no-std")
+	offer(c, "rows", "trajectory", "step")
+	offer(c, "logprobs", "require", "omit")
+	offer(c, "prompt", "full", "delta")
+	offer(c, "on-missing", "drop", "group", "error")
 	return c
 }
 
-func (a *app) writeExport(ctx context.Context, r sessions.Reader, path, format string, opt export.Options) error {
-	if path == "-" {
+// matchesSome: a glob that matches no instance is a mistake, not an empty file.
+func matchesSome(glob string, members []sessions.Key) error {
+	for _, k := range members {
+		ok, err := path.Match(glob, k.Instance)
+		if err != nil {
+			return fmt.Errorf("--instance %s is no glob: %w", glob, err)
+		}
+		if ok {
+			return nil
+		}
+	}
+	return fmt.Errorf("--instance %s matches no instance of the run", glob)
+}
+
+func (a *app) writeExport(ctx context.Context, r sessions.Reader, file, format string, opt export.Options) error {
+	if file == "-" {
 		sum, err := export.Write(ctx, a.out, format, r, opt)
 		if err != nil {
 			return bad(err)
@@ -92,15 +119,34 @@ func (a *app) writeExport(ctx context.Context, r sessions.Reader, path, format s
 		_, err = fmt.Fprintln(a.err, sum)
 		return err
 	}
-	sum, err := export.File(ctx, path, format, r, opt)
+	sum, err := export.File(ctx, file, format, r, opt)
 	if err != nil {
 		return bad(err)
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %s\n%s", path, sum, figures(sum))
+	_, err = fmt.Fprintf(a.out, "%s: %s\n%s", file, sum, figures(sum))
 	return err
 }
 
-// figures of the run, on two lines: pass@k for k of 1, 2, 4, … and the largest,
+// folded joins the parts to lines of at most 100 characters.
+func folded(parts []string) string {
+	text, line := "", ""
+	for _, p := range parts {
+		if line != "" && len(line)+2+len(p) > 100 {
+			text += line + "\n"
+			line = ""
+		}
+		if line != "" {
+			line += ", "
+		}
+		line += p
+	}
+	if line != "" {
+		text += line + "\n"
+	}
+	return text
+}
+
+// figures of the run: pass@k for k of 1, 2, 4, … and the largest,
 // and the metrics with the paper's names.
 func figures(sum export.Summary) string {
 	var pass, metrics []string
@@ -113,13 +159,7 @@ func figures(sum export.Summary) string {
 		metrics = append(metrics, fmt.Sprintf("%s %.4g", strings.TrimPrefix(name, "rollout_metrics/"), v))
 	}
 	slices.Sort(metrics)
-	text := ""
-	for _, line := range [][]string{pass, metrics} {
-		if len(line) > 0 {
-			text += strings.Join(line, ", ") + "\n"
-		}
-	}
-	return text
+	return folded(pass) + folded(metrics)
 }
 
 // toldTools are the tools that the policy was told of, as in a chat request.

@@ -13,11 +13,12 @@ import (
 
 func (a *app) openCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "open [RUN]",
-		Short:   "Look at a run, finished or still running (read only)",
-		Long:    "Look at a run in the workbench (default: the newest). A run that another process works on is followed live.",
-		Example: "  rollbench open\n  rollbench open r-1129-1842",
-		Args:    atMostOne,
+		Use:               "open [RUN]",
+		Short:             "Look at a run, finished or still running (read only)",
+		Long:              "Look at a run in the workbench (default: the newest). A run that another process works on is followed live.",
+		Example:           "  rollbench open\n  rollbench open r-1129-1842",
+		Args:              atMostOne,
+		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if !a.onTerminal() {
 				return bad(errors.New("open needs a terminal; use `rollbench ls` or `rollbench export` without one"))

@@ -42,3 +42,16 @@ func (c *config) preset(name string) error {
 	}
 	return nil
 }
+
+// presetHelp says what each preset sets.
+func presetHelp() string {
+	var b strings.Builder
+	b.WriteString("--preset sets the keys in which two uses of SkyRL-Agent's SWE scaffold differ:\n")
+	for _, name := range presetNames() {
+		fmt.Fprintf(&b, "  %s:\n", name)
+		for _, s := range presets[name] {
+			fmt.Fprintf(&b, "    %s\n", s)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

@@ -36,6 +36,7 @@ paused goes on.`,
 		},
 	}
 	a.screenFlags(c)
+	c.ValidArgsFunction = completeRuns
 	return c
 }
 

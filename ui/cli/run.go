@@ -20,6 +20,7 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Roll out tasks: in a terminal as a workbench, else with progress lines",
+		Long:  "Roll out tasks: in a terminal as a workbench, else with progress lines.\n\n" + presetHelp(),
 		Example: `  rollbench run                                  # the bundled tasks
   rollbench run --tasks ./my-task                # a Harbor task or a folder of them
   rollbench run --tasks rows.jsonl --sandbox docker

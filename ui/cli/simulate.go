@@ -52,6 +52,11 @@ the endpoint's use over time. The runs are ordinary sessions.`,
 			if f.live {
 				return a.compareLive(cmd.Context(), f)
 			}
+			for _, name := range []string{"tasks", "instances", "limit", "sandbox", "allow-uncontained"} {
+				if cmd.Flags().Changed(name) {
+					return bad(fmt.Errorf("--%s is for --live: a recorded run has its tasks", name))
+				}
+			}
 			return a.simulate(cmd.Context(), f)
 		},
 	}
@@ -64,7 +69,18 @@ the endpoint's use over time. The runs are ordinary sessions.`,
 	c.Flags().BoolVar(&f.json, "json", false, "print a JSON array")
 	c.Flags().BoolVar(&f.live, "live", false, "compare policies on real runs of bundled tasks")
 	a.taskFlags(c)
+	offer(c, "policy", texts(dispatch.Policies())...)
+	offer(c, "order", texts(dispatch.Orders())...)
 	return c
+}
+
+// texts of named values.
+func texts[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
 }
 
 // simulated is one row of the answer.
@@ -229,6 +245,19 @@ func readJobs(ctx context.Context, home, source string, isFile, whole bool) ([]d
 	return readStageTimes(ctx, home, source, whole)
 }
 
+// where a JSON text went wrong, in a few words.
+func where(err error) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("; it is no JSON from byte %d on", syntax.Offset)
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Sprintf("; byte %d has a %s for %s", kind.Offset, kind.Value, kind.Field)
+	}
+	return ""
+}
+
 // longestStage that a trace may have, in seconds: some thirty years.
 const longestStage = 1e9
 
@@ -245,7 +274,7 @@ func readTrace(path string) ([]dispatch.Job, error) {
 		Eval     *float64 `json:"eval_s"`
 	}
 	if err := json.Unmarshal(text, &rows); err != nil {
-		return nil, fmt.Errorf("read trace %s: %w; it must be an array of {instance, trajectory, init_s, run_s, eval_s}", path, err)
+		return nil, fmt.Errorf("read trace %s: it must be a JSON array of {\"instance\": text, \"trajectory\": number, \"init_s\": seconds, \"run_s\": seconds, \"eval_s\": seconds}%s", path, where(err))
 	}
 	jobs := make([]dispatch.Job, len(rows))
 	for i, r := range rows {

@@ -37,6 +37,7 @@ asked as well.`,
 		},
 	}
 	c.Flags().BoolVar(&a.flags.json, "json", false, "print one JSON object")
+	c.ValidArgsFunction = completeRuns
 	return c
 }
 
