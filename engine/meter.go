@@ -176,7 +176,7 @@ func heldFor(r sessions.HeldReason) string {
 	case sessions.HeldError:
 		return "the endpoint"
 	case sessions.HeldLimit:
-		return "a limit"
+		return "a run slot"
 	}
 	return "a person"
 }

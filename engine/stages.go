@@ -165,8 +165,8 @@ type slot struct {
 	it   dispatch.Item
 }
 
-func (s slot) Hold()                          { s.live.Hold(s.it) }
-func (s slot) Want(ctx context.Context) error { return s.live.Want(ctx, s.it) }
+func (s slot) Hold()                                        { s.live.Hold(s.it) }
+func (s slot) Want(ctx context.Context, waits func()) error { return s.live.Want(ctx, s.it, waits) }
 
 // takePatch ends the run stage: the patch decides whether there is anything
 // to evaluate.

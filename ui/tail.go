@@ -18,7 +18,11 @@ func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, a
 	case t.State.Ended():
 		s.ended(t)
 	case t.State == sessions.Held:
-		s.title(line{{warn, "◆ held"}, {plain, " at " + string(t.HeldAt)}}, "for "+age(now.Sub(t.Since)))
+		title := line{{warn, "◆ held"}}
+		if t.HeldAt != "" {
+			title.add(plain, " at "+string(t.HeldAt))
+		}
+		s.title(title, "for "+age(now.Sub(t.Since)))
 		s.add(block{id: "why", label: "why", labelRole: dim, body: warn, text: heldWhy(t)})
 		s.note(ahead)
 	case stream != nil:

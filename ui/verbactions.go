@@ -44,8 +44,11 @@ func canHeld(w *Workbench) string {
 	if why := needTrajectory(w); why != "" {
 		return why
 	}
-	if t, _ := w.list.chosen(); t.State != sessions.Held {
+	switch t, _ := w.list.chosen(); {
+	case t.State != sessions.Held:
 		return t.Key.String() + " is not held: p pauses it at its next gate"
+	case t.Held == sessions.HeldLimit:
+		return t.Key.String() + " goes on as soon as a run slot is free: p pauses it again"
 	}
 	return ""
 }
@@ -54,10 +57,11 @@ func canPause(w *Workbench) string {
 	if why := needTrajectory(w); why != "" {
 		return why
 	}
-	switch t, _ := w.list.chosen(); t.State {
-	case sessions.Held:
+	switch t, _ := w.list.chosen(); {
+	case t.Held == sessions.HeldLimit:
+	case t.State == sessions.Held:
 		return t.Key.String() + " is held already: c continues it"
-	case sessions.Ran, sessions.Evaluating:
+	case t.State == sessions.Ran, t.State == sessions.Evaluating:
 		return "its run stage is over: there is no gate ahead"
 	}
 	return ""

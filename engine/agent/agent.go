@@ -44,7 +44,8 @@ type Recorder interface {
 // Slot is the trajectory's place in the run stage: given back while held.
 type Slot interface {
 	Hold()
-	Want(ctx context.Context) error
+	// Want waits for a slot again; waits is called when none is free.
+	Want(ctx context.Context, waits func()) error
 }
 
 // Watcher sees what is going on right now. Its methods must not block.

@@ -142,8 +142,8 @@ func (r *record) kinds(kind sessions.Kind) []string {
 
 type slots struct{ log []string }
 
-func (s *slots) Hold()                      { s.log = append(s.log, "hold") }
-func (s *slots) Want(context.Context) error { s.log = append(s.log, "want"); return nil }
+func (s *slots) Hold()                              { s.log = append(s.log, "hold") }
+func (s *slots) Want(context.Context, func()) error { s.log = append(s.log, "want"); return nil }
 
 type blind struct{}
 

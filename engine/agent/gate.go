@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -220,19 +221,26 @@ func (g *Gate) take() []Change {
 // gate is passed at each point of a turn: changes are applied, and the
 // trajectory is held here when asked. While held, its run slot is free.
 func (l *Loop) gate(ctx context.Context, at sessions.Gate) error {
-	held := false
+	held, shown := false, false
 	for {
 		if err := l.changes(ctx, at); err != nil {
 			return err
 		}
 		reason, hold := l.Gate.arrive(at, l.pending(), held)
 		if hold {
-			if !held {
-				held = true
-				if err := l.hold(ctx, sessions.StateChange{State: sessions.Held, Held: reason, At: at}); err != nil {
-					return err
-				}
+			why := sessions.StateChange{State: sessions.Held, Held: reason, At: at}
+			var err error
+			switch {
+			case !held:
+				err = l.hold(ctx, why)
+			case !shown: // paused again while it waited for its slot
+				why.Held = sessions.HeldPaused
+				err = l.commit(ctx, sessions.KindState, why)
 			}
+			if err != nil {
+				return err
+			}
+			held, shown = true, true
 			if err := l.Gate.wait(ctx); err != nil {
 				return err
 			}
@@ -244,7 +252,7 @@ func (l *Loop) gate(ctx context.Context, at sessions.Gate) error {
 		if !held {
 			return nil
 		}
-		if err := l.Slot.Want(ctx); err != nil {
+		if err := l.want(ctx, func() { shown = false }); err != nil {
 			return err
 		}
 		// What a person did while it waited for its slot counts here.
@@ -256,6 +264,17 @@ func (l *Loop) gate(ctx context.Context, at sessions.Gate) error {
 		}
 		l.Slot.Hold()
 	}
+}
+
+// want a run slot to go on with. Where none is free the trajectory says that it
+// waits for one, and then calls waits.
+func (l *Loop) want(ctx context.Context, waits func()) error {
+	var failed error
+	err := l.Slot.Want(ctx, func() {
+		failed = l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Held, Held: sessions.HeldLimit, Why: "limit: no run slot is free"})
+		waits()
+	})
+	return cmp.Or(failed, err)
 }
 
 func (l *Loop) changes(ctx context.Context, at sessions.Gate) error {
@@ -296,7 +315,7 @@ func (l *Loop) sitOut(ctx context.Context, why error, wait time.Duration) error 
 			return err
 		}
 	}
-	if err := l.Slot.Want(ctx); err != nil {
+	if err := l.want(ctx, func() {}); err != nil {
 		return err
 	}
 	if err := l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Running}); err != nil {

@@ -103,8 +103,16 @@ type slowSlot struct {
 	want chan struct{}
 }
 
-func (s *slowSlot) Hold()                          {}
-func (s *slowSlot) Want(ctx context.Context) error { <-s.want; return nil }
+func (s *slowSlot) Hold() {}
+func (s *slowSlot) Want(_ context.Context, waits func()) error {
+	select {
+	case <-s.want:
+	default:
+		waits()
+		<-s.want
+	}
+	return nil
+}
 
 // Pause and inject while a continued trajectory waits for its slot.
 func TestWhileWaitingForSlot(t *testing.T) {
@@ -121,7 +129,14 @@ func TestWhileWaitingForSlot(t *testing.T) {
 		b.Gate.Step("into")
 		synctest.Wait() // held after the reply
 		b.Gate.Continue()
-		synctest.Wait() // waits for its slot; the screen still says held at after-reply
+		synctest.Wait() // waits for its slot, and says so
+		state := func() string {
+			all := b.rec.kinds(sessions.KindState)
+			return all[len(all)-1]
+		}
+		if got := state(); got != `{"state":"held","held":"limit","why":"limit: no run slot is free"}` {
+			t.Errorf("continued, and no slot is free: %s", got)
+		}
 		b.Gate.Pause()
 		if err := b.Gate.Edit(0, "bash", `{"command":"b"}`); err != nil {
 			t.Logf("edit: %v", err)
@@ -130,6 +145,9 @@ func TestWhileWaitingForSlot(t *testing.T) {
 		synctest.Wait()
 		if len(b.tools.ran) > 0 {
 			t.Errorf("paused while it waited for a slot before its tool, yet it ran %q", b.tools.ran)
+		}
+		if got := state(); got != `{"state":"held","held":"paused","at":"after-reply"}` {
+			t.Errorf("paused again: %s", got)
 		}
 		b.Gate.Continue()
 		s.want <- struct{}{}

@@ -72,13 +72,20 @@ func (d *Live) Hold(it Item) {
 	d.apply(d.core.Hold(it))
 }
 
-// Want waits until the held item has a run slot again.
-func (d *Live) Want(ctx context.Context, it Item) error {
+// Want waits until the held item has a run slot again; waits is called once when
+// none is free.
+func (d *Live) Want(ctx context.Context, it Item, waits func()) error {
 	d.mu.Lock()
 	ready := make(chan struct{})
 	d.back[it] = ready
 	d.apply(d.core.Want(it))
 	d.mu.Unlock()
+	select {
+	case <-ready:
+		return nil
+	default:
+		waits()
+	}
 	select {
 	case <-ready:
 		return nil

@@ -117,7 +117,7 @@ func TestLiveHoldAndWant(t *testing.T) {
 				if err := wait(ctx, 10*time.Second); err != nil {
 					t.Error(err)
 				}
-				if err := w.live.Want(ctx, it); err != nil {
+				if err := w.live.Want(ctx, it, func() {}); err != nil {
 					t.Error(err)
 				}
 			}
