@@ -67,17 +67,17 @@ func (e *Engine) load(now time.Time) dispatch.Load {
 	l := dispatch.Load{Seconds: now.Sub(e.started).Seconds(), Busy: q.Busy[dispatch.Run], Waiting: q.Waiting[dispatch.Run],
 		Done: float64(e.meter.read().stages[dispatch.Run].Service.N)}
 	seen := e.fleet.snapshot()
-	sum := func(get func(*infer.Gauges) *float64) float64 { return known(over(seen, get, add)) }
+	sum := func(get func(*infer.Gauges) *float64) float64 { return Known(over(seen, get, add)) }
 	l.Running = sum(func(g *infer.Gauges) *float64 { return g.Running })
 	l.Queued = sum(func(g *infer.Gauges) *float64 { return g.Waiting })
 	l.Tokens = sum(func(g *infer.Gauges) *float64 { return g.TokensPerSec })
-	l.KVUse = known(mean(seen, func(g *infer.Gauges) *float64 { return g.KVUse }))
+	l.KVUse = Known(mean(seen, func(g *infer.Gauges) *float64 { return g.KVUse }))
 	l.Preemptions = e.fleet.preemptions()
 	return l
 }
 
-// known is NaN for what nobody reported.
-func known(p *float64) float64 {
+// Known is NaN for what nobody reported.
+func Known(p *float64) float64 {
 	if p == nil {
 		return math.NaN()
 	}

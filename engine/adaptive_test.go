@@ -229,8 +229,8 @@ func (s *steered) steer(d time.Duration) {
 		q := s.live.Snapshot()
 		n, why := s.ctl.Next(s.limit, dispatch.Load{Seconds: time.Since(s.began).Seconds(),
 			Busy: q.Busy[dispatch.Run], Waiting: q.Waiting[dispatch.Run], Done: float64(s.ended.Load()),
-			Running: known(g.Running), Queued: known(g.Waiting), KVUse: known(g.KVUse),
-			Preemptions: known(g.Preemptions), Tokens: known(g.TokensPerSec)})
+			Running: Known(g.Running), Queued: Known(g.Waiting), KVUse: Known(g.KVUse),
+			Preemptions: Known(g.Preemptions), Tokens: Known(g.TokensPerSec)})
 		if n != s.limit {
 			s.t.Logf("%5.0f s: %s", time.Since(s.began).Seconds(), why)
 			s.limit = n

@@ -64,17 +64,26 @@ func BlockedOver(points []Point) (blocked [3]map[string]time.Duration) {
 	return blocked
 }
 
+// Points of a run's time series, as its session has them.
+func Points(series []json.RawMessage) ([]Point, error) {
+	points := make([]Point, len(series))
+	for i, data := range series {
+		if err := json.Unmarshal(data, &points[i]); err != nil {
+			return nil, fmt.Errorf("read the time series of the run: %w", err)
+		}
+	}
+	return points, nil
+}
+
 // recallBlocked goes on with what the earlier parts of the run were blocked by.
 func (e *Engine) recallBlocked(ctx context.Context) error {
 	series, err := e.store.Series(ctx)
 	if err != nil {
 		return err
 	}
-	points := make([]Point, len(series))
-	for i, data := range series {
-		if err := json.Unmarshal(data, &points[i]); err != nil {
-			return fmt.Errorf("read the series of run %s: %w", e.run.ID, err)
-		}
+	points, err := Points(series)
+	if err != nil {
+		return err
 	}
 	e.meter.now.blocked = BlockedOver(points)
 	return nil

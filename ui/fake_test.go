@@ -299,3 +299,9 @@ const fakePatch = `diff --git a/src/flask/blueprints.py b/src/flask/blueprints.p
 -        self.subdomain = subdomain
 +        self.subdomain = subdomain or None
 `
+
+// chosenKey is the chosen trajectory's, the zero key while a group is chosen.
+func (w *Workbench) chosenKey() sessions.Key {
+	t, _ := w.list.chosen()
+	return t.Key
+}

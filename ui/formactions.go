@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
-
-	"rollbench/sessions"
 )
 
 // doInject asks for feedback and puts it before the next model call.
@@ -162,10 +160,4 @@ func swapArgs(f *form, args *[]arg, asForm *bool) error {
 	*asForm = !*asForm
 	f.at = firstField(tool.text(), len(f.fields))
 	return nil
-}
-
-// chosenKey is the chosen trajectory's, the zero key while a group is chosen.
-func (w *Workbench) chosenKey() sessions.Key {
-	t, _ := w.list.chosen()
-	return t.Key
 }

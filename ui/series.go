@@ -27,11 +27,9 @@ const breakAfter = time.Minute
 
 // readSeries decodes the points of a session, oldest first; nil when there is none.
 func readSeries(data []json.RawMessage) (*series, error) {
-	points := make([]engine.Point, len(data))
-	for i, d := range data {
-		if err := json.Unmarshal(d, &points[i]); err != nil {
-			return nil, fmt.Errorf("read the time series of the run: %w", err)
-		}
+	points, err := engine.Points(data)
+	if err != nil {
+		return nil, err
 	}
 	return newSeries(points), nil
 }

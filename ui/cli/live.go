@@ -121,21 +121,21 @@ func (a *app) liveRun(ctx context.Context, policy string) (row liveRow, err erro
 	row = liveRow{Policy: policy, Run: id, Makespan: w.engine.Wall().Seconds()}
 	st := w.engine.Status()
 	row.Stages = byStage[stats.Stage]{*st.Init.Times, *st.Run.Times, *st.Eval.Times}
-	points, err := w.store.Series(ctx)
+	series, err := w.store.Series(ctx)
 	if err != nil {
 		return row, err
 	}
-	return row, row.measure(points, w.config.Simulated.Concurrency)
+	if row.Series, err = engine.Points(series); err != nil {
+		return row, err
+	}
+	row.measure(w.config.Simulated.Concurrency)
+	return row, nil
 }
 
-func (r *liveRow) measure(points []json.RawMessage, seats int) error {
+// measure the means over the time series.
+func (r *liveRow) measure(seats int) {
 	requests, tokens, n, m := 0.0, 0.0, 0.0, 0.0
-	for _, data := range points {
-		var p engine.Point
-		if err := json.Unmarshal(data, &p); err != nil {
-			return fmt.Errorf("read the series of run %s: %w", r.Run, err)
-		}
-		r.Series = append(r.Series, p)
+	for _, p := range r.Series {
 		r.MostLive = max(r.MostLive, p.Live)
 		if p.Requests != nil {
 			requests, n = requests+*p.Requests, n+1
@@ -150,7 +150,6 @@ func (r *liveRow) measure(points []json.RawMessage, seats int) error {
 	if m > 0 {
 		r.Tokens = tokens / m
 	}
-	return nil
 }
 
 // claimed is the speed-up of async_pipeline that SkyRL-Agent reports (arXiv

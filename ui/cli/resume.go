@@ -116,14 +116,6 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 	return w, a.finishOpening(ctx, w, instances, func(home string) (*sessions.Store, error) { return sessions.Open(ctx, home, run.ID) })
 }
 
-func readRun(ctx context.Context, home, id string) (sessions.Run, error) {
-	r, err := sessions.OpenReader(ctx, home, id)
-	if err != nil {
-		return sessions.Run{}, err
-	}
-	return r.Run(), r.Close()
-}
-
 // readLimits is a run and the limits that were in force last.
 func readLimits(ctx context.Context, home, id string) (run sessions.Run, limits *sessions.Limits, err error) {
 	r, err := sessions.OpenReader(ctx, home, id)

@@ -92,7 +92,7 @@ func readStats(ctx context.Context, id string) (s runStats, err error) {
 		return s, err
 	}
 	s = runStats{Run: r.Run().ID, Simulated: r.Run().Simulate, Members: len(r.Run().Members), Tools: run.Tools(),
-		Limits: []at[sessions.Limits]{}, Struck: []struckLimit{}, Series: []engine.Point{}}
+		Limits: []at[sessions.Limits]{}, Struck: []struckLimit{}}
 	stages := run.Stages()
 	s.Stages = byStage[stats.Stage]{stages[0], stages[1], stages[2]}
 	for _, t := range run.Times() {
@@ -103,16 +103,12 @@ func readStats(ctx context.Context, id string) (s runStats, err error) {
 	if err := s.readLimits(ctx, r); err != nil {
 		return s, err
 	}
-	points, err := r.Series(ctx)
+	series, err := r.Series(ctx)
 	if err != nil {
 		return s, err
 	}
-	for _, data := range points {
-		var p engine.Point
-		if err := json.Unmarshal(data, &p); err != nil {
-			return s, fmt.Errorf("read the series of run %s: %w", s.Run, err)
-		}
-		s.Series = append(s.Series, p)
+	if s.Series, err = engine.Points(series); err != nil {
+		return s, err
 	}
 	s.Advice, err = engine.WhatIf(ctx, r)
 	return s, err
@@ -255,19 +251,11 @@ var quantities = []struct {
 	{"run busy", func(p engine.Point) float64 { return float64(p.Busy[1]) }, "%.0f", 1},
 	{"eval busy", func(p engine.Point) float64 { return float64(p.Busy[2]) }, "%.0f", 1},
 	{"sandboxes", func(p engine.Point) float64 { return float64(p.Live) }, "%.0f", 1},
-	{"endpoint running", func(p engine.Point) float64 { return known(p.Requests) }, "%.0f", 1},
-	{"endpoint waiting", func(p engine.Point) float64 { return known(p.Queued) }, "%.0f", 1},
-	{"KV cache", func(p engine.Point) float64 { return known(p.KVUse) }, "%.0f %%", 100},
-	{"tokens/s", func(p engine.Point) float64 { return known(p.Tokens) }, "%.0f", 1},
-	{"GPU", func(p engine.Point) float64 { return known(p.GPU) }, "%.0f %%", 100},
-}
-
-// known is NaN for what is absent.
-func known(p *float64) float64 {
-	if p == nil {
-		return math.NaN()
-	}
-	return *p
+	{"endpoint running", func(p engine.Point) float64 { return engine.Known(p.Requests) }, "%.0f", 1},
+	{"endpoint waiting", func(p engine.Point) float64 { return engine.Known(p.Queued) }, "%.0f", 1},
+	{"KV cache", func(p engine.Point) float64 { return engine.Known(p.KVUse) }, "%.0f %%", 100},
+	{"tokens/s", func(p engine.Point) float64 { return engine.Known(p.Tokens) }, "%.0f", 1},
+	{"GPU", func(p engine.Point) float64 { return engine.Known(p.GPU) }, "%.0f %%", 100},
 }
 
 // overTime draws values as at most 60 bars, each the mean of its share, and
