@@ -18,7 +18,7 @@ var floors = map[string][]string{
 	"ui/cli":                  {"*"},
 	"ui":                      {"engine", "engine/infer", "sessions", "sessions/stats", "ui/quiet"},
 	"ui/quiet":                {},
-	"engine":                  {"engine/agent", "engine/calls", "engine/dispatch", "engine/infer", "engine/task", "tools", "sandbox", "sessions", "sessions/stats"},
+	"engine":                  {"engine/agent", "engine/calls", "engine/dispatch", "engine/infer", "engine/task", "tools", "sandbox", "sandbox/pool", "sessions", "sessions/stats"},
 	"engine/agent":            {"engine/calls", "engine/infer", "tools", "sandbox", "sessions"},
 	"engine/calls":            {},
 	"engine/dispatch":         {},
@@ -33,6 +33,7 @@ var floors = map[string][]string{
 	"sandbox":                 {},
 	"sandbox/docker":          {"sandbox"},
 	"sandbox/local":           {"sandbox"},
+	"sandbox/pool":            {"sandbox"},
 	"sandbox/sandboxtest":     {"sandbox"},
 	"search":                  {},
 }

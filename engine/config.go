@@ -9,6 +9,7 @@ import (
 	"rollbench/engine/calls"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
+	"rollbench/sandbox"
 	"rollbench/sessions"
 	"rollbench/tools"
 )
@@ -97,6 +98,10 @@ type Sandbox struct {
 	CPUs             float64           `toml:"cpus" json:"cpus"` // 0: the task's
 	MemoryMB         int               `toml:"memory_mb" json:"memory_mb"`
 	Pids             int               `toml:"pids" json:"pids"`
+	DiskMB           int               `toml:"disk_mb" json:"disk_mb"`
+	Warm             int               `toml:"warm" json:"warm"`     // kept open ahead, within max_live_sandboxes
+	Mounts           []string          `toml:"mounts" json:"mounts"` // SOURCE:TARGET, read-only
+	Mirror           string            `toml:"mirror" json:"mirror"` // of docker.io
 	AllowUncontained bool              `toml:"allow_uncontained" json:"allow_uncontained"`
 	BuildArgs        map[string]string `toml:"build_args" json:"build_args"`
 }
@@ -194,7 +199,8 @@ func (c Config) Check() error {
 	for _, k := range []struct {
 		name string
 		n    float64
-	}{{"sandbox.cpus", c.Sandbox.CPUs}, {"sandbox.memory_mb", float64(c.Sandbox.MemoryMB)}, {"sandbox.pids", float64(c.Sandbox.Pids)}} {
+	}{{"sandbox.cpus", c.Sandbox.CPUs}, {"sandbox.memory_mb", float64(c.Sandbox.MemoryMB)}, {"sandbox.pids", float64(c.Sandbox.Pids)},
+		{"sandbox.disk_mb", float64(c.Sandbox.DiskMB)}, {"sandbox.warm", float64(c.Sandbox.Warm)}} {
 		if !(k.n >= 0) {
 			return fmt.Errorf("%s is %v: it must not be negative", k.name, k.n)
 		}
@@ -209,6 +215,9 @@ func (c Config) Check() error {
 	case "auto", "docker", "local":
 	default:
 		return fmt.Errorf("sandbox.kind is %q: use auto, docker or local", c.Sandbox.Kind)
+	}
+	if _, err := sandbox.ParseMounts(c.Sandbox.Mounts); err != nil {
+		return fmt.Errorf("sandbox.mounts: %w", err)
 	}
 	return c.Tools.check()
 }

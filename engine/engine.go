@@ -22,6 +22,7 @@ import (
 	"rollbench/engine/infer"
 	"rollbench/engine/task"
 	"rollbench/sandbox"
+	"rollbench/sandbox/pool"
 	"rollbench/sessions"
 	"rollbench/sessions/stats"
 )
@@ -62,9 +63,10 @@ type Engine struct {
 	notes    *notes
 	pace     *pace
 	meter    *meter
-	pool     *pool
+	pool     *pool.Pool
 	fleet    *fleet
 	policies policies
+	mounts   []sandbox.Mount
 	gpus     atomic.Pointer[[]GPU]
 	started  time.Time
 	// isolation of the kinds of sandbox this run uses, in a word.
@@ -125,6 +127,10 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	e := &Engine{opt: o, store: store, run: store.Run(), index: map[sessions.Key]dispatch.Item{},
 		streams: newStreams(), notes: &notes{}, pace: &pace{}, meter: &meter{run: stats.New(store.Run())}, started: time.Now()}
 	e.limits = o.Config.Dispatcher.Limits()
+	var err error
+	if e.mounts, err = sandbox.ParseMounts(o.Config.Sandbox.Mounts); err != nil {
+		return nil, fmt.Errorf("sandbox.mounts: %w", err)
+	}
 	e.ctx, e.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	byID := map[string]*task.Instance{}
 	for _, in := range o.Instances {
@@ -164,7 +170,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	e.gpus.Store(&[]GPU{})
 	e.isolation = kinds.isolation(ctx)
 	e.live = dispatch.NewLive(e.core(), (*stages)(e))
-	e.pool = newPool(o.Config.Dispatcher.Type, func() int { return e.live.Snapshot().MaxLive }, o.Log)
+	e.pool = pool.New(pool.Options{Warm: o.Config.Sandbox.Warm, Room: func() int { return e.Limits().Live }, Wanted: e.wanted, Log: o.Log})
 	return e, nil
 }
 
@@ -244,6 +250,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	began := time.Now()
 	e.running.Store(true)
 	monitor := e.monitor(ctx)
+	e.pool.Start()
 	err := e.live.Run(ctx)
 	monitor()
 	e.wall.Store(int64(time.Since(began)))

@@ -48,7 +48,8 @@ func (e *Engine) changeLimits(who, why string, change func(Limits) Limits) error
 	e.limits = l
 	e.mu.Unlock()
 	e.live.SetLimits(l)
-	return e.pool.lowered()
+	e.pool.Trim()
+	return nil
 }
 
 func (e *Engine) limitsFact(who, why string, l Limits) sessions.Limits {

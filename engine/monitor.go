@@ -22,6 +22,7 @@ func (e *Engine) monitor(ctx context.Context) (join func()) {
 		defer tick.Stop()
 		controller := e.adaptive()
 		for n := 0; ; n++ {
+			e.pool.Look()
 			e.look(ctx, &wg, looks)
 			now := time.Now()
 			if err := cmp.Or(e.measure(ctx, now), e.adapt(ctx, controller, now)); err != nil && ctx.Err() == nil {
@@ -124,7 +125,7 @@ func (e *Engine) Status() *Status {
 		Run:   m.queue(q, dispatch.Run),
 		Eval:  m.queue(q, dispatch.Eval),
 		Stall: m.stall, Tools: m.tools,
-		Held: q.Held, Ended: len(e.items) - q.Left, Live: q.Live, MaxLive: q.MaxLive, Limits: e.Limits(), Adaptive: e.opt.Config.Dispatcher.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
+		Held: q.Held, Ended: len(e.items) - q.Left, Live: q.Live, MaxLive: q.MaxLive, Warm: e.pool.Warm(), Limits: e.Limits(), Adaptive: e.opt.Config.Dispatcher.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
 		Endpoints: e.fleet.snapshot(), GPUs: *e.gpus.Load(),
 		PerMinute: e.pace.perMinute(now, e.started),
 		Streams:   e.streams.snapshot(), Notes: e.notes.snapshot(),

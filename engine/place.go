@@ -10,6 +10,7 @@ import (
 	"rollbench/engine/dispatch"
 	"rollbench/engine/task"
 	"rollbench/sandbox"
+	"rollbench/sandbox/pool"
 	"rollbench/sessions"
 	"rollbench/tools"
 )
@@ -125,27 +126,45 @@ func (e *Engine) spec(t *trajectory, purpose string) sandbox.Spec {
 	if c.Pids > 0 {
 		spec.Pids = c.Pids
 	}
+	if c.DiskMB > 0 {
+		spec.DiskMB = c.DiskMB
+	}
+	spec.Mounts = e.mounts
 	return spec
+}
+
+// ahead is how many trajectories the pool looks at to choose what to open.
+const ahead = 32
+
+// wanted are the sandboxes that trajectories will need next. One for the run and
+// one for eval are alike.
+func (e *Engine) wanted() []pool.Wanted {
+	var all []pool.Wanted
+	for _, it := range e.live.Next(ahead) {
+		if t := e.items[it]; !t.skip {
+			all = append(all, pool.Wanted{From: e.opt.Providers[t.kind], Spec: e.spec(t, "warm")})
+		}
+	}
+	return all
 }
 
 // open a sandbox of the trajectory for a purpose.
 func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandbox.Sandbox, error) {
 	e.streams.of(t.key).at(fmt.Sprintf("a %s sandbox to open", t.kind))
 	spec := e.spec(t, purpose)
-	sb, err := e.pool.open(ctx, e.opt.Providers[t.kind], spec)
+	sb, err := e.pool.Open(ctx, e.opt.Providers[t.kind], spec)
 	if err != nil {
 		return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
 	}
 	if err := e.commit(ctx, t.key, sessions.KindSandbox, sessions.SandboxChange{Purpose: purpose, Open: true, Kind: string(t.kind), ID: sb.ID(),
 		Image: spec.Image, Isolation: e.isolation}); err != nil {
-		return nil, errors.Join(err, sb.Close())
+		return nil, errors.Join(err, e.pool.Give(sb))
 	}
 	return sb, nil
 }
 
-// leavePlace closes the run sandbox, or gives it back for reuse when it did
-// its work.
-func (e *Engine) leavePlace(t *trajectory, reuse bool) {
+// closePlace closes the run sandbox.
+func (e *Engine) closePlace(t *trajectory) {
 	if t.place == nil {
 		return
 	}
@@ -156,17 +175,15 @@ func (e *Engine) leavePlace(t *trajectory, reuse bool) {
 			e.opt.Log.Warn("close tools", "trajectory", t.key.String(), "error", err)
 		}
 	}
-	e.closeSandbox(t, "run", p.sb, reuse)
+	e.closeSandbox(t, "run", p.sb)
 }
 
-func (e *Engine) closePlace(t *trajectory) { e.leavePlace(t, false) }
-
-// closeSandbox removes a sandbox, or gives it back for reuse. One that cannot
-// be removed is said so in the session; the next start reaps it.
-func (e *Engine) closeSandbox(t *trajectory, purpose string, sb sandbox.Sandbox, reuse bool) {
+// closeSandbox removes a sandbox. One that cannot be removed is said so in the
+// session; the next start reaps it.
+func (e *Engine) closeSandbox(t *trajectory, purpose string, sb sandbox.Sandbox) {
 	ctx := context.WithoutCancel(e.ctx)
-	events, id := []sessions.Event{}, sb.ID() // a reset changes it
-	if err := e.pool.give(e.ctx, sb, reuse); err != nil {
+	events, id := []sessions.Event{}, sb.ID()
+	if err := e.pool.Give(sb); err != nil {
 		events = append(events, sessions.NewEvent(time.Now(), t.key, sessions.KindWarning,
 			sessions.Warning{Text: fmt.Sprintf("sandbox %s could not be removed: %v", id, err)}))
 	}
@@ -181,9 +198,7 @@ func (e *Engine) closePlaces() {
 	for _, t := range e.items {
 		e.closePlace(t)
 	}
-	if err := e.pool.close(); err != nil {
-		e.opt.Log.Warn("close idle sandboxes", "error", err)
-	}
+	e.pool.Close()
 }
 
 // chooser decides which kind of sandbox an instance gets on this machine.

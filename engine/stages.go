@@ -46,7 +46,7 @@ func (s *stages) Init(ctx context.Context, it dispatch.Item) bool {
 // Run is the agent loop; it closes the sandbox once the patch is taken.
 func (s *stages) Run(ctx context.Context, it dispatch.Item) (eval bool) {
 	e, t := s.engine(), s.items[it]
-	defer func() { e.leavePlace(t, eval) }()
+	defer e.closePlace(t)
 	if ctx.Err() != nil {
 		return e.interrupted(ctx, t)
 	}
@@ -216,8 +216,7 @@ func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
 	if err != nil {
 		return err
 	}
-	worked := false
-	defer func() { e.closeSandbox(t, "eval", sb, worked) }()
+	defer e.closeSandbox(t, "eval", sb)
 	e.streams.of(t.key).at("the verifier")
 	verdict, err := t.in.Verify(ctx, sb, t.patch)
 	if err != nil {
@@ -227,7 +226,6 @@ func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
 		t.evalLog = verdict.Log
 		return errors.New(verdict.Note)
 	}
-	worked = true
 	if verdict.TimedOut > 0 {
 		e.tellLimit(t, sessions.LimitStruck{Stage: "eval", Limit: "the task's verifier timeout", Bound: verdict.TimedOut, For: "the verifier", Waited: verdict.Wall})
 	}

@@ -27,6 +27,7 @@ type Status struct {
 
 	Live    int    `json:"live_sandboxes"`
 	MaxLive int    `json:"max_live_sandboxes"` // 0: no limit
+	Warm    int    `json:"warm_sandboxes"`     // open, and used by nobody yet
 	Limits  Limits `json:"limits"`             // as configured or last changed
 	// Adaptive is dispatcher.adaptive, "" when the limits stay as they are set.
 	Adaptive  string `json:"adaptive,omitempty"`

@@ -19,6 +19,10 @@ import (
 // using the sandbox instead of trying the next command.
 var ErrLost = errors.New("sandbox lost")
 
+// ErrExhausted is the reason (wrapped, beside ErrLost) where a sandbox was lost
+// because it used up what it may use as a whole: its disk, its memory.
+var ErrExhausted = errors.New("resources exhausted")
+
 // ErrNotExist is returned (wrapped) by file operations on a missing path.
 var ErrNotExist = fs.ErrNotExist
 
@@ -39,6 +43,11 @@ type Spec struct {
 	// Image is the image to run. Build, when set, says how to make it if it is absent.
 	Image string
 	Build *Build
+	// From, when set, is the ID of a Snapshot of the same provider: its files are
+	// there from the start. Image is then not looked at.
+	From string
+	// Mounts show folders or files of the machine, read-only.
+	Mounts []Mount
 	// Workdir is where commands start, and is created when absent.
 	Workdir  string
 	Env      map[string]string
@@ -156,20 +165,6 @@ type Sandbox interface {
 	CopyOut(ctx context.Context, path string) (io.ReadCloser, error)
 	// Close kills everything in it and removes it. It is safe to call twice.
 	Close() error
-}
-
-// ErrNoReset says that a sandbox, as it is, cannot be made like new: open another.
-var ErrNoReset = errors.New("sandbox cannot be reset")
-
-// Resetter is a sandbox that can be made as if it had just been opened. Kinds for
-// which that cannot be shown to be true do not implement it.
-type Resetter interface {
-	// Reset kills every process, removes every file that was made or changed and
-	// gives the sandbox the identity (Name, Labels) and start of spec; ID may be
-	// another from then on. Commands that run end with ErrLost, and so does
-	// whatever was got from the sandbox before, such as a Shell. After an error the
-	// sandbox must be closed.
-	Reset(ctx context.Context, spec Spec) error
 }
 
 // Shell is one long-lived bash in a sandbox. One command runs at a time.

@@ -209,6 +209,25 @@ func (c *Core) SetLimits(l Limits) []Action {
 // Stop starts nothing more; what is busy ends by itself.
 func (c *Core) Stop() { c.stop = true }
 
+// Next lists up to n items that will want a place to work in, first to come
+// first: those that wait for eval, those that wait for init, and those on their
+// way to eval.
+func (c *Core) Next(n int) []Item {
+	var next []Item
+	if c.stop {
+		return nil
+	}
+	for _, q := range []*queue{&c.waitEval, &c.waitInit} {
+		next = append(next, q.items[q.head:][:min(q.len(), n-len(next))]...)
+	}
+	for i := 0; i < len(c.items) && len(next) < n; i++ {
+		if p := c.items[i].phase; p > queued && p < ran && !c.items[i].cancelled {
+			next = append(next, Item(i))
+		}
+	}
+	return next
+}
+
 // Snapshot of the queues.
 type Snapshot struct {
 	Waiting [3]int // for init, for a run slot (ready and resumed), for eval

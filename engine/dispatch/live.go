@@ -116,6 +116,13 @@ func (d *Live) SetLimits(l Limits) {
 	d.apply(d.core.SetLimits(l))
 }
 
+// Next lists up to n items that will want a place to work in, see Core.
+func (d *Live) Next(n int) []Item {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.core.Next(n)
+}
+
 // Snapshot of the queues.
 func (d *Live) Snapshot() Snapshot {
 	d.mu.Lock()

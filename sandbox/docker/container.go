@@ -2,13 +2,9 @@ package docker
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,30 +14,6 @@ import (
 
 	"rollbench/sandbox"
 )
-
-// The labels of our containers.
-const (
-	labelOurs       = "rollbench"       // "1"
-	labelOwner      = "rollbench.owner" // sandbox.Owner
-	labelRun        = "rollbench.run"
-	labelTrajectory = "rollbench.trajectory"
-)
-
-// capabilities are what package managers and tests need when they run as root:
-// changing owners and modes, acting on other users' files, becoming another
-// user, and stopping that user's processes. SYS_PTRACE lets the killing of a
-// tree read the marks of other users' processes. All others are dropped.
-var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SYS_PTRACE"}
-
-// lineEnd closes each line that the main process may run: the rest of one that
-// was cut off has none.
-const lineEnd = " #end"
-
-// idle keeps a container alive with nothing but sh. Its standard input is open,
-// and the lines that come there (see KillTree) are run in it. Its mark says that it
-// is no orphan of a command; a "pkill sh" inside does not end it.
-var idle = []string{"/bin/sh", "-c", "trap '' HUP INT QUIT TERM USR1 USR2; export " + sandbox.MarkVar +
-	`=main: && exec /bin/sh -c 'while IFS= read -r line; do case $line in *"` + lineEnd + `") eval "$line" ;; esac; done'`}
 
 // createLimit bounds the creation of a container. It goes on when the caller's
 // ctx ends: the engine might make a container whose id nobody has learnt.
@@ -55,8 +27,11 @@ const removeLimit = 60 * time.Second
 type Container struct {
 	p       *Provider
 	id      string
+	key     string
 	workdir string
 	pids    int64
+	diskMB  int
+	upper   string    // folder of the writable layer; the disk watch's own
 	started time.Time // a moment after the main process began
 	// imageUser is the image's own word for whom commands run as; user is that
 	// as uid:gid, or "" for root.
@@ -90,9 +65,15 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	if spec.From != "" {
+		spec.Image = spec.From
+	}
 	info, err := p.engine.ImageInspect(ctx, spec.Image)
 	if err != nil {
 		return nil, p.explain(fmt.Errorf("inspect image %s: %w", spec.Image, err))
+	}
+	if err := p.mayShow(&spec); err != nil {
+		return nil, err
 	}
 	var user string
 	if info.Config != nil {
@@ -103,11 +84,12 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 	}
 	spec.Workdir = path.Join("/", spec.Workdir)
 	host := p.limits(ctx, &spec)
-	made, err := p.create(ctx, p.config(spec), host, containerName(spec.Name))
+	key := newKey()
+	made, err := p.create(ctx, p.config(spec, key), host, containerName(spec.Name, key))
 	if err != nil {
 		return nil, p.explain(fmt.Errorf("create a container of %s: %w", spec.Image, err))
 	}
-	c := &Container{p: p, id: made.ID, workdir: spec.Workdir, pids: int64(spec.Pids), imageUser: user,
+	c := &Container{p: p, id: made.ID, key: key, workdir: spec.Workdir, pids: int64(spec.Pids), diskMB: spec.DiskMB, imageUser: user,
 		killing: make(chan struct{}, 1), lost: make(chan struct{}), watch: func() {}}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a container of %s: %w", spec.Image, err), c.Close())
@@ -147,90 +129,9 @@ func (c *Container) await(ctx context.Context) {
 		c.lose(c.cause())
 	case err := <-failed:
 		if ctx.Err() == nil {
-			c.lose(fmt.Sprintf("the engine went away: %v", err))
+			c.lose(fmt.Errorf("the engine went away: %w", err))
 		}
 	}
-}
-
-// config is what runs. The image's own entrypoint and health check are not
-// wanted: they would start the service that the image is made for. The container
-// is root's, since an engine gives root no capabilities in a container that is
-// another user's; commands run as the image's user by exec.
-func (p *Provider) config(spec sandbox.Spec) *container.Config {
-	labels := map[string]string{}
-	for k, v := range spec.Labels {
-		switch k {
-		case "run", "trajectory":
-			k = labelOurs + "." + k
-		}
-		labels[k] = v
-	}
-	labels[labelOurs] = "1"
-	labels[labelOwner] = p.opt.Owner.String()
-	env := make([]string, 0, len(spec.Env))
-	for _, k := range slices.Sorted(maps.Keys(spec.Env)) {
-		env = append(env, k+"="+spec.Env[k])
-	}
-	return &container.Config{
-		Image: spec.Image, User: "0:0", Entrypoint: idle, Cmd: []string{}, OpenStdin: true,
-		Env: env, WorkingDir: spec.Workdir, Labels: labels,
-		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
-	}
-}
-
-// limits fills in the spec's zero values. More CPUs than the engine has are no
-// limit at all, and are refused by it: they become all it has.
-func (p *Provider) limits(ctx context.Context, spec *sandbox.Spec) *container.HostConfig {
-	if spec.CPUs <= 0 {
-		spec.CPUs = p.opt.CPUs
-	}
-	if spec.MemoryMB <= 0 {
-		spec.MemoryMB = p.opt.MemoryMB
-	}
-	if spec.Pids <= 0 {
-		spec.Pids = p.opt.Pids
-	}
-	if info, err := p.engine.Info(ctx); err == nil && info.NCPU > 0 && spec.CPUs > float64(info.NCPU) {
-		if spec.Progress != nil {
-			spec.Progress(fmt.Sprintf("the engine has %d CPUs, %g were asked for", info.NCPU, spec.CPUs))
-		}
-		spec.CPUs = float64(info.NCPU)
-	}
-	network := container.NetworkMode("none")
-	if spec.Network {
-		network = "bridge" // the default one: a network for each sandbox would use up the address pool
-	}
-	memory, pids, reap := int64(spec.MemoryMB)<<20, int64(spec.Pids), true
-	return &container.HostConfig{
-		NetworkMode: network,
-		Init:        &reap, // reaps orphans: they must not eat up the pids limit as zombies
-		CapDrop:     []string{"ALL"},
-		CapAdd:      capabilities,
-		SecurityOpt: []string{"no-new-privileges"},
-		LogConfig:   container.LogConfig{Type: "none"},
-		Resources: container.Resources{
-			NanoCPUs: int64(spec.CPUs * 1e9),
-			Memory:   memory, MemorySwap: memory, // equal: no swap
-			PidsLimit: &pids,
-		},
-	}
-}
-
-// containerName keeps what the engine allows and adds what makes it unique.
-func containerName(name string) string {
-	keep := func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_' {
-			return r
-		}
-		return '-'
-	}
-	name = strings.Map(keep, name)
-	if name != "" {
-		name = "-" + name[:min(len(name), 80)]
-	}
-	var unique [4]byte
-	rand.Read(unique[:])
-	return "rollbench" + name + "-" + hex.EncodeToString(unique[:])
 }
 
 // Kind is sandbox.Docker.
@@ -238,6 +139,19 @@ func (c *Container) Kind() sandbox.Kind { return sandbox.Docker }
 
 // ID is the container's.
 func (c *Container) ID() string { return c.id }
+
+// Claim says whether a container that nobody has used still lives, and gives it the
+// name of its user. Labels cannot be changed: it keeps its run's and "warm", and
+// the session tells which container a trajectory has.
+func (c *Container) Claim(ctx context.Context, name string) error {
+	if err := c.alive(); err != nil {
+		return err
+	}
+	if err := c.p.engine.ContainerRename(ctx, c.id, containerName(name, c.key)); err != nil {
+		return fmt.Errorf("name container %.12s: %w", c.id, c.check(err))
+	}
+	return nil
+}
 
 // Workdir is where commands start.
 func (c *Container) Workdir() string { return c.workdir }
@@ -255,7 +169,7 @@ func (c *Container) abs(p string) string {
 // Close kills everything in the container and removes it with its volumes.
 func (c *Container) Close() error {
 	c.closing.Do(func() {
-		c.lose("it was closed")
+		c.lose(errors.New("it was closed"))
 		c.watch()
 		ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
 		defer cancel()

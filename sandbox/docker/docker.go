@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/docker/docker/client"
 
@@ -25,6 +26,13 @@ type Options struct {
 	CPUs     float64 // [1]
 	MemoryMB int     // [1024]
 	Pids     int     // [256]
+	DiskMB   int     // [10240], of what a container writes
+	// DiskEvery is how long the disk watch rests between two rounds. [5s]
+	DiskEvery time.Duration
+	// Mirror, when set, is the registry that images of docker.io are pulled from.
+	Mirror string
+	// Home, when set, is the folder in which pulled images are noted down.
+	Home string
 	// ParallelStarts bounds the containers that start at the same moment: an
 	// engine gets slower, not faster, with more. [4]
 	ParallelStarts int
@@ -39,6 +47,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Pids <= 0 {
 		o.Pids = 256
+	}
+	if o.DiskMB <= 0 {
+		o.DiskMB = 10240
+	}
+	if o.DiskEvery <= 0 {
+		o.DiskEvery = 5 * time.Second
 	}
 	if o.ParallelStarts <= 0 {
 		o.ParallelStarts = 4
@@ -56,6 +70,11 @@ type Provider struct {
 
 	ctx    context.Context // ends at Close: stops builds and pulls
 	cancel context.CancelFunc
+
+	watch sync.Once // starts the disk watch
+	// engineSizes has the engine say what containers have written; for tests.
+	engineSizes bool
+	joined      sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows
 	open   map[*Container]bool
@@ -110,6 +129,7 @@ func (p *Provider) Close() error {
 	}
 	p.mu.Unlock()
 	p.cancel()
+	p.joined.Wait()
 	p.images.wait()
 	errs := make([]error, len(left)+1)
 	var wg sync.WaitGroup
@@ -129,6 +149,7 @@ func (p *Provider) adopt(c *Container) bool {
 		return false
 	}
 	p.open[c] = true
+	p.watch.Do(func() { p.joined.Go(p.watchDisk) })
 	return true
 }
 

@@ -16,9 +16,9 @@ import (
 const askLimit = 10 * time.Second
 
 // lose marks the sandbox as gone. The first reason stays.
-func (c *Container) lose(why string) {
+func (c *Container) lose(why error) {
 	c.once.Do(func() {
-		c.gone = fmt.Errorf("container %.12s: %w: %s", c.id, sandbox.ErrLost, why)
+		c.gone = fmt.Errorf("container %.12s: %w: %w", c.id, sandbox.ErrLost, why)
 		close(c.lost)
 	})
 }
@@ -42,7 +42,7 @@ func (c *Container) check(err error) error {
 	if gone := c.alive(); gone != nil {
 		return gone
 	}
-	if why := c.cause(); why != "" {
+	if why := c.cause(); why != nil {
 		c.lose(why)
 		return c.gone
 	}
@@ -72,24 +72,24 @@ func (c *Container) probe() error {
 	}
 }
 
-// cause says why the container does not run, or "" when it does.
-func (c *Container) cause() string {
+// cause says why the container does not run, or nil when it does.
+func (c *Container) cause() error {
 	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 	defer cancel()
 	info, err := c.p.engine.ContainerInspect(ctx, c.id)
 	switch {
 	case cerrdefs.IsNotFound(err):
-		return "it was removed"
+		return errors.New("it was removed")
 	case err != nil:
-		return fmt.Sprintf("the engine does not answer: %v", err)
+		return fmt.Errorf("the engine does not answer: %w", err)
 	case info.State == nil || info.State.Running && !info.State.Paused:
-		return ""
+		return nil
 	case info.State.Paused:
-		return "" // it goes on when it is unpaused
+		return nil // it goes on when it is unpaused
 	case info.State.OOMKilled:
-		return fmt.Sprintf("it was killed, out of memory (exit code %d)", info.State.ExitCode)
+		return fmt.Errorf("%w: it was killed, out of memory (exit code %d)", sandbox.ErrExhausted, info.State.ExitCode)
 	}
-	return fmt.Sprintf("it ended with exit code %d", info.State.ExitCode)
+	return fmt.Errorf("it ended with exit code %d", info.State.ExitCode)
 }
 
 // explain adds the fix to an error that says that no engine is there.

@@ -57,18 +57,3 @@ func BenchmarkOpenClose(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkReset is to be compared with BenchmarkOpenClose. Neither has run a
-// command or written a file.
-func BenchmarkReset(b *testing.B) {
-	for _, l := range []Level{Bubblewrap, Namespaces} {
-		b.Run(string(l), func(b *testing.B) {
-			sb := openSandbox(b, provider(b, l), sandbox.Spec{Name: "bench"})
-			for b.Loop() {
-				if err := sb.Reset(b.Context(), sandbox.Spec{Name: "bench", Workdir: "/workspace"}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

@@ -85,7 +85,14 @@ func (b *folder) request(req request, starts bool, files ...*os.File) (*call, er
 	return c, nil
 }
 
-func (b *folder) lostError() error { return fmt.Errorf("%s: %w", b.id, sandbox.ErrLost) }
+func (b *folder) lostError() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.gone != nil {
+		return fmt.Errorf("%s: %w: %w", b.id, sandbox.ErrLost, b.gone)
+	}
+	return fmt.Errorf("%s: %w", b.id, sandbox.ErrLost)
+}
 
 // await is the response to a call, at once an error when the sandbox is lost.
 func (b *folder) await(ctx context.Context, c *call) (response, error) {

@@ -15,7 +15,7 @@ func (p *Provider) Check(ctx context.Context) sandbox.Report {
 	if err != nil {
 		return sandbox.Report{Detail: err.Error(), Fix: containFix, Isolation: "none"}
 	}
-	b := sb.(*Sandbox)
+	b := sb.(*folder)
 	res, err := b.Exec(ctx, sandbox.Command{Argv: []string{"true"}, Timeout: 10 * time.Second})
 	if err == nil && (res.End != sandbox.Exited || res.ExitCode != 0) {
 		err = fmt.Errorf("command true: %s, exit code %d: %s", res.End, res.ExitCode, res.Output)
@@ -27,7 +27,7 @@ func (p *Provider) Check(ctx context.Context) sandbox.Report {
 	if err != nil {
 		return sandbox.Report{Detail: err.Error(), Fix: containFix, Isolation: isolation}
 	}
-	return sandbox.Report{OK: true, Detail: string(b.now.Load().level) + " works", Isolation: isolation}
+	return sandbox.Report{OK: true, Detail: string(b.level) + " works", Isolation: isolation}
 }
 
 // Isolation says how much this sandbox contains.

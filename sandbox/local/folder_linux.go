@@ -22,8 +22,7 @@ import (
 	"rollbench/sandbox"
 )
 
-// folder is what a local sandbox is from its opening, or a Reset, to the next
-// Reset or its end.
+// folder is an open local sandbox.
 type folder struct {
 	p       *Provider
 	id      string
@@ -31,6 +30,7 @@ type folder struct {
 	world   world
 	groups  cgroups
 	network bool
+	diskMB  int
 
 	cmd    *exec.Cmd // bubblewrap or the init; the parent of all else
 	stderr bytes.Buffer
@@ -40,7 +40,8 @@ type folder struct {
 	nsFile *os.File // keeps that number from being given to another
 
 	sendMu sync.Mutex
-	mu     sync.Mutex // guards pending, nextID
+	mu     sync.Mutex // guards the three below
+	gone   error      // why it is lost, where that is known
 	nextID uint64
 	calls  map[uint64]*call
 
@@ -53,6 +54,9 @@ type folder struct {
 	marks sandbox.Marks
 }
 
+// errSpec is what cannot be done at any level.
+var errSpec = errors.New("cannot have")
+
 // startTimeout bounds the way from exec to the init's hello.
 const startTimeout = 30 * time.Second
 
@@ -61,6 +65,11 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 	if err := checkWorkdir(spec.Workdir); err != nil {
 		return nil, fmt.Errorf("open local sandbox %s: %w", spec.Name, err)
 	}
+	mounts, err := sandbox.CheckMounts(spec.Mounts, engineSockets...)
+	if err != nil {
+		return nil, fmt.Errorf("open local sandbox %s: %w", spec.Name, err)
+	}
+	spec.Mounts = mounts
 	p.mu.Lock()
 	level, done := p.level, p.done
 	p.mu.Unlock()
@@ -78,12 +87,13 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 			p.mu.Lock()
 			p.level = l
 			p.mu.Unlock()
-			s := &Sandbox{p: p}
-			s.now.Store(b)
-			return s, nil
+			return b, nil
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("open local sandbox %s: %w", spec.Name, ctx.Err())
+		}
+		if errors.Is(err, errSpec) { // no level can do it
+			return nil, fmt.Errorf("open local sandbox %s: %w", spec.Name, err)
 		}
 		why = append(why, fmt.Sprintf("%s: %v", l, err))
 	}
@@ -186,10 +196,19 @@ func (b *folder) start(ctx context.Context, spec sandbox.Spec) error {
 	if b.world, err = newWorld(root, spec.Workdir, spec.Network, b.p.opt.ReadOnly); err != nil {
 		return err
 	}
+	if b.level == None && len(spec.Mounts) > 0 {
+		return fmt.Errorf("%w sandbox.mounts without containment: nothing would keep them read-only", errSpec)
+	}
+	for _, m := range spec.Mounts {
+		if err := b.world.mount(m); err != nil {
+			return err
+		}
+	}
 	o := b.p.opt
+	b.diskMB = or(spec.DiskMB, o.DiskMB)
 	b.groups = newCgroups(b.id, or(spec.MemoryMB, o.MemoryMB), or(spec.Pids, o.Pids), or(spec.CPUs, o.CPUs))
 	cfg := config{Level: b.level, Root: root, Workdir: b.Workdir(), Binds: b.world.binds, Network: spec.Network,
-		FileMB: or(spec.DiskMB, o.DiskMB)}
+		FileMB: b.diskMB}
 	if slices.Contains(b.groups.short, "pids") && b.level != None && countsByNamespace() {
 		n := or(spec.Pids, o.Pids)
 		cfg.Procs = n + initThreads
@@ -244,8 +263,12 @@ func (b *folder) launch(ctx context.Context, cfg config) error {
 		return fmt.Errorf("%w%s", err, b.lastWords())
 	}
 	b.wg.Go(b.receive)
+	b.wg.Go(b.watchDisk)
 	return nil
 }
+
+// engineSockets would let a sandbox open any other.
+var engineSockets = []string{"/var/run/docker.sock", "/run/containerd/containerd.sock"}
 
 // exec starts this binary again as a stage.
 func (b *folder) exec(stage string, attr *syscall.SysProcAttr) error {
@@ -343,6 +366,22 @@ func (b *folder) lastWords() string {
 		return " (" + strings.ReplaceAll(s[:min(len(s), 500)], "\n", "; ") + ")"
 	}
 	return ""
+}
+
+// Kind is sandbox.Local.
+func (b *folder) Kind() sandbox.Kind { return sandbox.Local }
+
+// ID is the name of the sandbox's folder.
+func (b *folder) ID() string { return b.id }
+
+// Claim says whether it still lives. A folder keeps the name it was opened with.
+func (b *folder) Claim(context.Context, string) error {
+	select {
+	case <-b.lost:
+		return b.lostError()
+	default:
+		return nil
+	}
 }
 
 // Workdir is where commands start.

@@ -79,7 +79,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := sb.(*Sandbox).now.Load()
+			b := sb.(*folder)
 			nap := fmt.Sprintf("8%d", os.Getpid())
 			r, err := b.Exec(t.Context(), sandbox.Command{Timeout: time.Minute, Script: `
 setsid sh -c '(trap "" TERM; sleep ` + nap + `; sleep ` + nap + `) >/dev/null 2>&1 &' </dev/null
@@ -191,9 +191,12 @@ func beOwner(t *testing.T, home string, l Level, nap string) {
 		t.Fatal(r, err)
 	}
 	fmt.Println(sb.ID())
-	for os.Getenv("LOCAL_TEST_RESETS") != "" {
+	for os.Getenv("LOCAL_TEST_AGAIN") != "" {
 		spec := sandbox.Spec{Name: "again", Workdir: "/workspace"}
-		if err := sb.(sandbox.Resetter).Reset(t.Context(), spec); err != nil {
+		if err := sb.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if sb, err = p.Open(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Println(sb.ID())
@@ -201,16 +204,16 @@ func beOwner(t *testing.T, home string, l Level, nap string) {
 	select {} // until killed
 }
 
-// An owner that is killed at any moment of a Reset leaves nothing that the next
-// Reap does not remove.
-func TestOwnerDiesInReset(t *testing.T) {
+// An owner that is killed at any moment of closing one sandbox and opening the
+// next leaves nothing that the next Reap does not remove.
+func TestOwnerDiesInCloseOrOpen(t *testing.T) {
 	for _, l := range []Level{Bubblewrap, Namespaces} {
 		t.Run(string(l), func(t *testing.T) {
 			p := provider(t, l)
 			nap := fmt.Sprintf("6%d", os.Getpid())
-			for resets := range 8 {
+			for times := range 8 {
 				cmd := exec.Command("/proc/self/exe", "-test.run=^TestOwnerDies$")
-				cmd.Env = append(os.Environ(), "LOCAL_TEST_HOME="+p.opt.Home, "LOCAL_TEST_LEVEL="+string(l), "LOCAL_TEST_NAP="+nap, "LOCAL_TEST_RESETS=1")
+				cmd.Env = append(os.Environ(), "LOCAL_TEST_HOME="+p.opt.Home, "LOCAL_TEST_LEVEL="+string(l), "LOCAL_TEST_NAP="+nap, "LOCAL_TEST_AGAIN=1")
 				cmd.Stderr = os.Stderr
 				out, err := cmd.StdoutPipe()
 				if err != nil {
@@ -220,7 +223,7 @@ func TestOwnerDiesInReset(t *testing.T) {
 					t.Fatal(err)
 				}
 				lines := bufio.NewScanner(out)
-				for range resets + 1 {
+				for range times + 1 {
 					if !lines.Scan() {
 						t.Fatal("the owner ended", lines.Err())
 					}

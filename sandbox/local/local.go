@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"rollbench/sandbox"
 )
@@ -46,7 +47,9 @@ type Options struct {
 	MemoryMB int     // [1024]
 	Pids     int     // [256]
 	CPUs     float64 // [1]
-	DiskMB   int     // largest single file [4096]
+	DiskMB   int     // of all its files together, as a file's largest size too [10240]
+	// DiskEvery is how long the disk watch rests between two looks. [5s]
+	DiskEvery time.Duration
 }
 
 // Provider opens local sandboxes.
@@ -94,7 +97,10 @@ func New(opt Options) (*Provider, error) {
 		opt.CPUs = 1
 	}
 	if opt.DiskMB == 0 {
-		opt.DiskMB = 4096
+		opt.DiskMB = 10240
+	}
+	if opt.DiskEvery == 0 {
+		opt.DiskEvery = 5 * time.Second
 	}
 	p := &Provider{opt: opt, open: map[*folder]bool{}}
 	if !supported {

@@ -47,11 +47,6 @@ func provider(t testing.TB, l Level) *Provider {
 
 func open(t testing.TB, p *Provider, spec sandbox.Spec) *folder {
 	t.Helper()
-	return openSandbox(t, p, spec).now.Load()
-}
-
-func openSandbox(t testing.TB, p *Provider, spec sandbox.Spec) *Sandbox {
-	t.Helper()
 	if spec.Workdir == "" {
 		spec.Workdir = "/workspace"
 	}
@@ -64,7 +59,7 @@ func openSandbox(t testing.TB, p *Provider, spec sandbox.Spec) *Sandbox {
 			t.Error(err)
 		}
 	})
-	return sb.(*Sandbox)
+	return sb.(*folder)
 }
 
 func TestSuite(t *testing.T) {
@@ -72,7 +67,7 @@ func TestSuite(t *testing.T) {
 		t.Run(string(l), func(t *testing.T) {
 			p := provider(t, l)
 			sandboxtest.Run(t, func(t *testing.T, spec sandbox.Spec) sandbox.Sandbox {
-				return openSandbox(t, p, spec)
+				return open(t, p, spec)
 			})
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"rollbench/sandbox"
 )
 
 // searchPath is where commands find programs.
@@ -84,6 +86,23 @@ func newWorld(root, workdir string, network bool, readOnly []string) (world, err
 	return w, os.WriteFile(hosts, []byte("127.0.0.1 localhost sandbox\n::1 localhost\n"), 0o644)
 }
 
+// mount plans to show a source at a target. Its place must be in the sandbox's own
+// folder: what this machine shows there is read-only.
+func (w *world) mount(m sandbox.Mount) error {
+	for _, b := range w.binds {
+		if sandbox.Within(m.Target, b.To) || sandbox.Within(b.To, m.Target) {
+			return fmt.Errorf("%w mount %s:%s: %s is this machine's own, shown read-only: choose another target", errSpec, m.Source, m.Target, b.To)
+		}
+	}
+	if sandbox.Within(w.workdir, m.Target) {
+		return fmt.Errorf("%w mount %s:%s: the working directory %s would be read-only", errSpec, m.Source, m.Target, w.workdir)
+	}
+	if sandbox.Within(w.root, m.Source) {
+		return fmt.Errorf("%w mount %s: it holds %s, where sandboxes live", errSpec, m.Source, w.root)
+	}
+	return w.place(m.Source, m.Target)
+}
+
 // show plans a read-only bind and makes its mount point. Symbolic links (/bin to
 // usr/bin) are followed: a mount point cannot be removed, a link could.
 func (w *world) show(path string) error {
@@ -94,7 +113,6 @@ func (w *world) show(path string) error {
 	if err != nil {
 		return err
 	}
-	to := filepath.Join(w.root, path)
 	from := path
 	if st.Mode()&fs.ModeSymlink != 0 {
 		from, err = filepath.EvalSymlinks(path)
@@ -104,13 +122,20 @@ func (w *world) show(path string) error {
 		if err != nil {
 			return err
 		}
-		if st, err = os.Stat(from); err != nil {
-			return err
-		}
 	}
 	if strings.HasPrefix(w.root, from+"/") {
 		return fmt.Errorf("sandboxes live in %s, inside %s, which every sandbox sees: choose another home folder", w.root, from)
 	}
+	return w.place(from, path)
+}
+
+// place makes the mount point of a bind.
+func (w *world) place(from, path string) error {
+	st, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	to := filepath.Join(w.root, path)
 	if st.IsDir() {
 		err = os.MkdirAll(to, 0o755)
 	} else if err = os.MkdirAll(filepath.Dir(to), 0o755); err == nil {

@@ -42,7 +42,7 @@ func Run(t *testing.T, open Open) {
 		t.Run(g.name, func(t *testing.T) { g.test(t, opened(t, open)) })
 	}
 	t.Run("fork bombs", func(t *testing.T) { testBombs(t, opened(t, limited(open, bombLimit))) })
-	t.Run("reset", func(t *testing.T) { testReset(t, opened(t, open), suiteSpec()) })
+	t.Run("fresh", func(t *testing.T) { testFresh(t, open) })
 	t.Run("close", func(t *testing.T) { testClose(t, opened(t, open)) })
 }
 

@@ -153,7 +153,7 @@ func (f *follower) queues() {
 	f.said = time.Now()
 	s := f.engine.Status()
 	fmt.Fprintf(f.lines, "[%6.1fs] init %s  ready %d  run %s  eval %s  held %d  sandboxes %s%s\n", time.Since(f.began).Seconds(),
-		queue(s.Init), s.Ready.Waiting, queue(s.Run), queue(s.Eval), s.Held, of(s.Live, s.MaxLive), note(s))
+		queue(s.Init), s.Ready.Waiting, queue(s.Run), queue(s.Eval), s.Held, of(s.Live, s.MaxLive)+warm(s.Warm), note(s))
 }
 
 func queue(q engine.Queue) string { return fmt.Sprintf("%s +%d", of(q.Busy, q.Limit), q.Waiting) }
@@ -163,6 +163,13 @@ func of(n, limit int) string {
 		return fmt.Sprint(n)
 	}
 	return fmt.Sprintf("%d/%d", n, limit)
+}
+
+func warm(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d warm)", n)
 }
 
 func note(s *engine.Status) string {

@@ -54,7 +54,7 @@ func (a *app) providers(ctx context.Context, c *config, home string, instances [
 		return nil, err
 	}
 	close.add(l)
-	d, err := docker.New(ctx, docker.Options{})
+	d, err := docker.New(ctx, docker.Options{Home: home, Mirror: c.Sandbox.Mirror})
 	if err != nil {
 		return nil, err
 	}

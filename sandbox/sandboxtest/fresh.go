@@ -2,6 +2,7 @@ package sandboxtest
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"rollbench/sandbox"
@@ -44,58 +45,38 @@ b = socket.create_connection(("127.0.0.1", 7777)); c = a.accept()[0]; b.close();
 ` + stubborn()
 }
 
-// testReset makes a sandbox as dirty as can be, and compares it after a Reset with
-// what it was when new.
-func testReset(t *testing.T, sb sandbox.Sandbox, spec sandbox.Spec) {
-	r, ok := sb.(sandbox.Resetter)
-	if !ok {
-		t.Skip("no Resetter")
-	}
+// testFresh leaves a sandbox as dirty as can be, and compares one that is opened
+// afterwards, and one that is opened beside it, with what it was when new.
+func testFresh(t *testing.T, open Open) {
+	sb := opened(t, open)
 	if !contained(sb) {
-		if err := r.Reset(t.Context(), spec); !errors.Is(err, sandbox.ErrNoReset) {
-			t.Errorf("an uncontained sandbox was reset: %v", err)
-		}
-		return
+		t.Skip("not contained")
 	}
-	fresh := says(t, sb, inventory)
-	for range 2 {
-		sh := shellOf(t, sb)
-		run(t, sh, sandbox.Command{Script: "export LEFT=1; umask 077; cd /tmp; nohup sleep " + naps() + "2 >/dev/null 2>&1 &"})
-		up := make(chan struct{}, 8)
-		ended := make(chan error, 1)
-		go func() {
-			_, err := sb.Exec(t.Context(), sandbox.Command{Script: dirt(), Timeout: limit, OnOutput: func([]byte) { up <- struct{}{} }})
-			ended <- err
-		}()
-		<-up
-		if dirty := says(t, sb, inventory); dirty == fresh {
-			t.Fatal("nothing was left behind")
-		}
-		if err := r.Reset(t.Context(), spec); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-ended; !errors.Is(err, sandbox.ErrLost) {
-			t.Errorf("the command that ran ended with %v", err)
-		}
-		if res, err := sh.Run(t.Context(), sandbox.Command{Script: "echo here"}); !errors.Is(err, sandbox.ErrLost) {
-			t.Errorf("the old shell answers: %+v, %v", res, err)
-		}
-		if after := says(t, sb, inventory); after != fresh {
-			t.Errorf("%d bytes when new, %d after the reset: %s", len(fresh), len(after), difference(fresh, after))
-		}
+	seen := func(sb sandbox.Sandbox) string {
+		return strings.ReplaceAll(says(t, sb, inventory), sb.ID()[:min(12, len(sb.ID()))], "ID") // a container's host name
 	}
-	spec.Workdir, spec.Env = "/other/place", map[string]string{"SPEC_VAR": "another"}
-	if err := r.Reset(t.Context(), spec); err != nil {
-		t.Fatal(err)
+	fresh := seen(sb)
+	up := make(chan struct{}, 8)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := sb.Exec(t.Context(), sandbox.Command{Script: dirt(), Timeout: limit, OnOutput: func([]byte) { up <- struct{}{} }})
+		ended <- err
+	}()
+	<-up
+	if dirty := seen(sb); dirty == fresh {
+		t.Fatal("nothing was left behind")
 	}
-	if got := says(t, sb, `pwd; echo "$SPEC_VAR"; ls -A; ls -d /testbed 2>&1 | wc -c`); sb.Workdir() != "/other/place" || got[:len("/other/place\nanother\n")] != "/other/place\nanother\n" {
-		t.Errorf("%s %q", sb.Workdir(), got)
+	if beside := seen(opened(t, open)); beside != fresh {
+		t.Errorf("%d bytes when new, %d beside a dirty one: %s", len(fresh), len(beside), difference(fresh, beside))
 	}
 	if err := sb.Close(); err != nil {
-		t.Error(err)
+		t.Fatal(err)
 	}
-	if err := r.Reset(t.Context(), spec); !errors.Is(err, sandbox.ErrLost) {
-		t.Errorf("reset after close: %v", err)
+	if err := <-ended; !errors.Is(err, sandbox.ErrLost) {
+		t.Errorf("the command that ran ended with %v", err)
+	}
+	if after := seen(opened(t, open)); after != fresh {
+		t.Errorf("%d bytes when new, %d after a dirty one: %s", len(fresh), len(after), difference(fresh, after))
 	}
 }
 

@@ -1,0 +1,107 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"rollbench/sandbox"
+)
+
+// watchDisk looks, one after another, at what the containers with a limit have
+// written, and stops those that are over it. Engines limit the size themselves
+// only on file systems that most machines lack, and a command inside might never
+// get to run. Between two looks it rests nine times as long as the first took: an
+// engine that counts by comparing whole images needs seconds for it.
+func (p *Provider) watchDisk() {
+	for p.rest(p.opt.DiskEvery) {
+		for _, c := range p.limited() {
+			began := time.Now()
+			used, err := c.diskUse(p.ctx)
+			// Whether the container still lives is found out elsewhere.
+			if err == nil && used > int64(c.diskMB)<<20 {
+				c.full(used)
+			}
+			if !p.rest(9 * time.Since(began)) {
+				return
+			}
+		}
+	}
+}
+
+// rest is false when the provider is closed.
+func (p *Provider) rest(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-p.ctx.Done():
+		return false
+	}
+}
+
+func (p *Provider) limited() []*Container {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []*Container
+	for c := range p.open {
+		if c.alive() == nil {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// full ends a container that has used up its disk space.
+func (c *Container) full(used int64) {
+	c.lose(fmt.Errorf("%w: disk limit %d MB reached (%d MB used)", sandbox.ErrExhausted, c.diskMB, used>>20))
+	ctx, cancel := context.WithTimeout(c.p.ctx, askLimit)
+	defer cancel()
+	// Close removes it in any case; this only stops the writing sooner.
+	_ = c.p.engine.ContainerKill(ctx, c.id, "KILL")
+}
+
+// diskUse is the size of the container's writable layer: counted here where its
+// folder is on this machine and may be read, else by the engine.
+func (c *Container) diskUse(ctx context.Context) (int64, error) {
+	if !c.p.remote() && !c.p.engineSizes {
+		if c.upper == "" {
+			if err := c.findUpper(ctx); err != nil {
+				return 0, err
+			}
+		}
+		used, err := sandbox.Usage(ctx, c.upper, int64(c.diskMB)<<20)
+		if err == nil || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) {
+			return used, err
+		}
+	}
+	info, _, err := c.p.engine.ContainerInspectWithRaw(ctx, c.id, true)
+	if err != nil {
+		return 0, err
+	}
+	if info.SizeRw == nil {
+		return 0, errors.New("the engine does not tell sizes")
+	}
+	return *info.SizeRw, nil
+}
+
+// findUpper learns the folder of the writable layer, which not every storage
+// driver has.
+func (c *Container) findUpper(ctx context.Context) error {
+	info, err := c.p.engine.ContainerInspect(ctx, c.id)
+	if err != nil {
+		return err
+	}
+	c.upper = "/nowhere"
+	if info.GraphDriver.Data != nil && info.GraphDriver.Data["UpperDir"] != "" {
+		c.upper = info.GraphDriver.Data["UpperDir"]
+	}
+	return nil
+}
+
+// remote says that the engine's paths are another machine's.
+func (p *Provider) remote() bool { return !strings.HasPrefix(p.engine.DaemonHost(), "unix://") }

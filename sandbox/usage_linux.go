@@ -1,0 +1,99 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Usage is what the files below a folder occupy, in bytes. It stops once it has
+// counted more than enough. The tree may be hostile and change meanwhile: no link
+// is followed, no other file system entered, and no depth hides a file. What this
+// process may not read is not counted.
+func Usage(ctx context.Context, dir string, enough int64) (int64, error) {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, &os.PathError{Op: "open", Path: dir, Err: err}
+	}
+	defer unix.Close(fd)
+	u := usage{ctx: ctx, enough: enough}
+	if err := u.below(fd, "."); err != nil && !errors.Is(err, errEnough) {
+		return 0, fmt.Errorf("disk use of %s: %w", dir, err)
+	}
+	return u.sum, nil
+}
+
+var errEnough = errors.New("enough")
+
+// usage counts. Folders are opened by their path from a base, so that only few are
+// open at a time; a path that gets too long for the kernel makes the next base.
+type usage struct {
+	ctx    context.Context
+	enough int64
+	sum    int64
+}
+
+const longPath = 3000 // of the kernel's 4096; a name has up to 255
+
+func (u *usage) below(base int, path string) error {
+	if err := u.ctx.Err(); err != nil {
+		return err
+	}
+	fd, err := unix.Openat2(base, path, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV})
+	switch {
+	case errors.Is(err, unix.ENOSYS):
+		return err
+	case err != nil: // it is gone or another thing by now, or may not be read
+		return nil
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	dirs, err := u.count(f)
+	if err != nil {
+		return err
+	}
+	if len(path) > longPath {
+		base, path = fd, "."
+	} else if err := f.Close(); err != nil {
+		return err
+	}
+	for _, name := range dirs {
+		if err := u.below(base, path+"/"+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count what stands in a folder, and name the folders there.
+func (u *usage) count(f *os.File) (dirs []string, err error) {
+	for {
+		names, err := f.Readdirnames(1024)
+		if errors.Is(err, io.EOF) {
+			return dirs, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			var st unix.Stat_t
+			if unix.Fstatat(int(f.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+				continue // it is gone
+			}
+			if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+				dirs = append(dirs, name)
+				st.Nlink = 1
+			}
+			// The blocks of a file count once, over all of its names.
+			u.sum += st.Blocks * 512 / int64(max(st.Nlink, 1))
+		}
+		if u.sum > u.enough {
+			return nil, errEnough
+		}
+	}
+}

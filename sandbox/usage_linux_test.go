@@ -1,0 +1,59 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// 10 files of 1 MiB, one of them with three names, one below 50 folders with
+// names of 200 bytes (longer than any path may be), one that is all hole; links lead out and are not followed.
+func TestUsage(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command("sh", "-ec", `mkdir in out; for i in 1 2 3 4 5 6 7 8; do cp ../big in/$i; done
+ln in/1 in/one; ln in/1 one; ln -s / root; ln -s ../out in/loop; truncate -s 1G hole`)
+	cmd.Dir = filepath.Join(dir, "tree")
+	big := filepath.Join(dir, "big")
+	for _, err := range []error{os.Mkdir(cmd.Dir, 0o755), os.WriteFile(big, bytes.Repeat([]byte("x"), 1<<20), 0o644)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	root, err := os.OpenRoot(cmd.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Repeat("n", 200)
+	for range 50 {
+		if err := root.Mkdir(name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		below, err := root.OpenRoot(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root.Close()
+		root = below
+	}
+	if err := root.WriteFile("f", bytes.Repeat([]byte("x"), 1<<20), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	root.Close()
+	got, err := Usage(t.Context(), cmd.Dir, 1<<40)
+	// Folders take up to 4 KiB each.
+	if err != nil || got < 9<<20 || got > 9<<20+60*4096+1<<16 {
+		t.Errorf("%d, %v", got, err)
+	}
+	if some, err := Usage(t.Context(), cmd.Dir, 1<<20); err != nil || some <= 1<<20 || some > got {
+		t.Errorf("%d, %v", some, err)
+	}
+	if _, err := Usage(t.Context(), filepath.Join(dir, "absent"), 1); err == nil {
+		t.Error("an absent folder has a size")
+	}
+}
