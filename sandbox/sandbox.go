@@ -167,6 +167,25 @@ type Sandbox interface {
 	Close() error
 }
 
+// ErrNoSnapshot says that a sandbox's files cannot be kept, and why.
+var ErrNoSnapshot = errors.New("no snapshot is possible")
+
+// Snapshotter is a sandbox whose files can be kept, for others to start with.
+type Snapshotter interface {
+	// Snapshot keeps the files as they are now, with their modes and times.
+	// Processes are not kept, nor is what lies in memory (/dev/shm) or in mounts.
+	// The environment comes from the Spec of what is opened from it.
+	Snapshot(ctx context.Context) (Snapshot, error)
+}
+
+// Snapshot is the files of a sandbox at one moment.
+type Snapshot interface {
+	ID() string // for Spec.From
+	// Close removes it. What was opened from it lives on. Closing the provider
+	// does it too, and so does the next Reap of a dead owner's.
+	Close() error
+}
+
 // Shell is one long-lived bash in a sandbox. One command runs at a time.
 type Shell interface {
 	// Run feeds the command's Script to the shell and waits for its end. Argv,

@@ -23,11 +23,15 @@ const createLimit = 60 * time.Second
 // caller's ctx ended.
 const removeLimit = 60 * time.Second
 
+// commitLimit bounds the making of a snapshot.
+const commitLimit = 10 * time.Minute
+
 // Container is one open sandbox.
 type Container struct {
 	p       *Provider
 	id      string
 	key     string
+	from    string // the snapshot that it was opened from
 	workdir string
 	pids    int64
 	diskMB  int
@@ -89,7 +93,7 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 	if err != nil {
 		return nil, p.explain(fmt.Errorf("create a container of %s: %w", spec.Image, err))
 	}
-	c := &Container{p: p, id: made.ID, key: key, workdir: spec.Workdir, pids: int64(spec.Pids), diskMB: spec.DiskMB, imageUser: user,
+	c := &Container{p: p, id: made.ID, key: key, from: spec.From, workdir: spec.Workdir, pids: int64(spec.Pids), diskMB: spec.DiskMB, imageUser: user,
 		killing: make(chan struct{}, 1), lost: make(chan struct{}), watch: func() {}}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a container of %s: %w", spec.Image, err), c.Close())
@@ -177,6 +181,9 @@ func (c *Container) Close() error {
 		c.closed = errors.Join(err, c.files.close())
 		c.joined.Wait()
 		c.p.release(c)
+		if c.from != "" {
+			c.closed = errors.Join(c.closed, c.p.dropSnapshots(false))
+		}
 	})
 	return c.closed
 }

@@ -78,6 +78,7 @@ type Provider struct {
 
 	mu     sync.Mutex // guards what follows
 	open   map[*Container]bool
+	kept   map[*snapshot]bool // true once it is closed
 	closed bool
 }
 
@@ -110,6 +111,7 @@ func New(ctx context.Context, opt Options) (*Provider, error) {
 		auth:   credentials{config: config, run: runHelper},
 		starts: make(chan struct{}, opt.ParallelStarts),
 		open:   map[*Container]bool{},
+		kept:   map[*snapshot]bool{},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return p, nil
@@ -131,13 +133,14 @@ func (p *Provider) Close() error {
 	p.cancel()
 	p.joined.Wait()
 	p.images.wait()
-	errs := make([]error, len(left)+1)
+	errs := make([]error, len(left)+2)
 	var wg sync.WaitGroup
 	for i, c := range left {
 		wg.Go(func() { errs[i] = c.Close() })
 	}
 	wg.Wait()
-	errs[len(left)] = p.engine.Close()
+	errs[len(left)] = p.dropSnapshots(true)
+	errs[len(left)+1] = p.engine.Close()
 	return errors.Join(errs...)
 }
 

@@ -27,6 +27,13 @@ func (p *Provider) HasImage(ctx context.Context, name string) (bool, error) {
 
 // EnsureImage makes the spec's image present: it is there, or is built, or pulled.
 func (p *Provider) EnsureImage(ctx context.Context, spec sandbox.Spec) error {
+	if spec.From != "" {
+		have, err := p.HasImage(ctx, spec.From)
+		if err == nil && !have {
+			err = fmt.Errorf("snapshot %s is no longer there", spec.From)
+		}
+		return err
+	}
 	if spec.Image == "" {
 		return errors.New("the task names no image: set one (docker_image in task.toml, image in a row) or give it an environment/Dockerfile")
 	}

@@ -12,10 +12,18 @@ import (
 	"rollbench/sandbox"
 )
 
-// Reap removes the containers of owners that are dead. A container whose owner
-// cannot be judged from here (another machine, boot or pid namespace, or a
-// label that cannot be read) is left alone.
+// Reap removes the containers and snapshots of owners that are dead.
 func (p *Provider) Reap(ctx context.Context) ([]string, error) {
+	removed, err := p.reapContainers(ctx)
+	snapshots, serr := p.reapSnapshots(ctx)
+	return append(removed, snapshots...), errors.Join(err, serr)
+}
+
+// reapContainers leaves alone a container whose owner cannot be judged from here
+// (another machine, boot or pid namespace, or a label that cannot be read), and one
+// whose name does not end in its key: somebody has made or named it who took our
+// labels over, as `docker commit` and `docker run` do.
+func (p *Provider) reapContainers(ctx context.Context) ([]string, error) {
 	list, err := p.engine.ContainerList(ctx, container.ListOptions{
 		All: true, Filters: filters.NewArgs(filters.Arg("label", labelOurs+"=1"), filters.Arg("label", labelOwner)),
 	})
@@ -26,18 +34,20 @@ func (p *Provider) Reap(ctx context.Context) ([]string, error) {
 	var errs []error
 	for _, c := range list {
 		owner, err := sandbox.ParseOwner(c.Labels[labelOwner])
-		if err != nil || owner.Alive() {
+		if err != nil || !ours(c) || owner.Alive() {
 			continue
 		}
 		if err := p.remove(ctx, c.ID); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		name := c.ID[:min(12, len(c.ID))]
-		if len(c.Names) > 0 {
-			name = strings.TrimPrefix(c.Names[0], "/")
-		}
-		removed = append(removed, fmt.Sprintf("container %s of process %d", name, owner.Pid))
+		removed = append(removed, fmt.Sprintf("container %s of process %d", strings.TrimPrefix(c.Names[0], "/"), owner.Pid))
 	}
 	return removed, errors.Join(errs...)
+}
+
+// ours says whether the name of a container ends in its key.
+func ours(c container.Summary) bool {
+	key := c.Labels[labelKey]
+	return key != "" && len(c.Names) > 0 && strings.HasPrefix(c.Names[0], "/rollbench-") && strings.HasSuffix(c.Names[0], "-"+key)
 }

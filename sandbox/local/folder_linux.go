@@ -192,8 +192,14 @@ func (b *folder) start(ctx context.Context, spec sandbox.Spec) error {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return err
 	}
+	b.diskMB = or(spec.DiskMB, b.p.opt.DiskMB)
+	if spec.From != "" {
+		if err := b.fill(ctx, spec.From, root, int64(b.diskMB)<<20); err != nil {
+			return err
+		}
+	}
 	var err error
-	if b.world, err = newWorld(root, spec.Workdir, spec.Network, b.p.opt.ReadOnly); err != nil {
+	if b.world, err = newWorld(root, spec.Workdir, spec.Network, spec.From != "", b.p.opt.ReadOnly); err != nil {
 		return err
 	}
 	if b.level == None && len(spec.Mounts) > 0 {
@@ -205,7 +211,6 @@ func (b *folder) start(ctx context.Context, spec sandbox.Spec) error {
 		}
 	}
 	o := b.p.opt
-	b.diskMB = or(spec.DiskMB, o.DiskMB)
 	b.groups = newCgroups(b.id, or(spec.MemoryMB, o.MemoryMB), or(spec.Pids, o.Pids), or(spec.CPUs, o.CPUs))
 	cfg := config{Level: b.level, Root: root, Workdir: b.Workdir(), Binds: b.world.binds, Network: spec.Network,
 		FileMB: b.diskMB}

@@ -59,6 +59,7 @@ type Provider struct {
 
 	mu    sync.Mutex
 	open  map[*folder]bool
+	kept  map[*snapshot]bool
 	level Level // found by the first probe, "" before
 	done  bool
 }
@@ -129,10 +130,17 @@ func (p *Provider) Close() error {
 	for b := range p.open {
 		open = append(open, b)
 	}
+	var kept []*snapshot
+	for s := range p.kept {
+		kept = append(kept, s)
+	}
 	p.mu.Unlock()
 	var errs []error
 	for _, b := range open {
 		errs = append(errs, b.Close())
+	}
+	for _, s := range kept {
+		errs = append(errs, s.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -16,6 +16,10 @@ type folder struct{}
 
 func (*folder) Close() error { return nil }
 
+type snapshot struct{}
+
+func (*snapshot) Close() error { return nil }
+
 // Open fails: only Linux can contain a folder.
 func (p *Provider) Open(context.Context, sandbox.Spec) (sandbox.Sandbox, error) {
 	return nil, errors.New("local sandboxes need Linux: use docker on " + runtime.GOOS)

@@ -46,16 +46,19 @@ func checkWorkdir(dir string) error {
 	return nil
 }
 
-// newWorld lays the folder out. Nothing of the sandbox has run, so nothing in
-// it can be a trap yet.
-func newWorld(root, workdir string, network bool, readOnly []string) (world, error) {
+// newWorld lays the folder out. Nothing of this sandbox has run yet, but a folder
+// that was filled from a snapshot may hold traps: see dir and file.
+func newWorld(root, workdir string, network, filled bool, readOnly []string) (world, error) {
 	w := world{root: root, workdir: filepath.Clean(workdir)}
 	for _, dir := range []string{"proc", "dev", "etc", "tmp", "var/tmp", "run", "home", "root", w.workdir} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+		if err := w.dir(dir); err != nil {
 			return w, err
 		}
 	}
 	for _, dir := range []string{"tmp", "var/tmp"} {
+		if filled {
+			break
+		}
 		if err := os.Chmod(filepath.Join(root, dir), 0o777|fs.ModeSticky); err != nil {
 			return w, err
 		}
@@ -82,8 +85,10 @@ func newWorld(root, workdir string, network bool, readOnly []string) (world, err
 			return w, err
 		}
 	}
-	hosts := filepath.Join(root, "etc/hosts")
-	return w, os.WriteFile(hosts, []byte("127.0.0.1 localhost sandbox\n::1 localhost\n"), 0o644)
+	if filled {
+		return w, nil
+	}
+	return w, os.WriteFile(filepath.Join(root, "etc/hosts"), []byte("127.0.0.1 localhost sandbox\n::1 localhost\n"), 0o644)
 }
 
 // mount plans to show a source at a target. Its place must be in the sandbox's own
@@ -135,17 +140,49 @@ func (w *world) place(from, path string) error {
 	if err != nil {
 		return err
 	}
-	to := filepath.Join(w.root, path)
 	if st.IsDir() {
-		err = os.MkdirAll(to, 0o755)
-	} else if err = os.MkdirAll(filepath.Dir(to), 0o755); err == nil {
-		err = os.WriteFile(to, nil, 0o644)
+		err = w.dir(path)
+	} else if err = w.dir(filepath.Dir(path)); err == nil {
+		err = w.file(path)
 	}
 	if err != nil {
 		return err
 	}
 	w.binds = append(w.binds, bind{From: from, To: path})
 	return nil
+}
+
+// dir makes a folder of the sandbox with its parents. A link or a file in its way
+// is an error: what this machine does there would be done somewhere else.
+func (w *world) dir(path string) error {
+	at := w.root
+	for _, name := range strings.Split(filepath.Clean(path), "/") {
+		at = filepath.Join(at, name)
+		st, err := os.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = os.Mkdir(at, 0o755)
+		} else if err == nil && !st.IsDir() {
+			err = fmt.Errorf("%w folder %s: something else is in its place", errSpec, strings.TrimPrefix(at, w.root))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file makes an empty file in a folder that dir has made.
+func (w *world) file(path string) error {
+	at := filepath.Join(w.root, path)
+	if st, err := os.Lstat(at); err == nil {
+		if st.IsDir() {
+			return fmt.Errorf("%w file %s: a folder is in its place", errSpec, path)
+		}
+		if err := os.Remove(at); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(at, nil, 0o644)
 }
 
 // bwrapArgs is the command line that makes this world and runs the init in it.

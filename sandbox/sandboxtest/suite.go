@@ -43,6 +43,7 @@ func Run(t *testing.T, open Open) {
 	}
 	t.Run("fork bombs", func(t *testing.T) { testBombs(t, opened(t, limited(open, bombLimit))) })
 	t.Run("fresh", func(t *testing.T) { testFresh(t, open) })
+	t.Run("snapshot", func(t *testing.T) { testSnapshot(t, open) })
 	t.Run("close", func(t *testing.T) { testClose(t, opened(t, open)) })
 }
 
