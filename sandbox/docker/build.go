@@ -60,13 +60,14 @@ func (p *Provider) runBuild(ctx context.Context, name string, b sandbox.Build, p
 		return p.explain(err)
 	}
 	defer answer.Body.Close()
-	return readProgress(answer.Body, func(message) {}, progress)
+	base := layers{now: time.Now, tell: func(text string) { progress("pulling its base: " + text) }}
+	return readProgress(answer.Body, base.take, progress)
 }
 
 func buildOptions(name string, args map[string]string) build.ImageBuildOptions {
 	o := build.ImageBuildOptions{
 		Tags: []string{name}, Version: build.BuilderV1, Remove: true, ForceRemove: true,
-		Labels: map[string]string{labelOurs: "1"}, BuildArgs: map[string]*string{},
+		Labels: map[string]string{labelOurs: "1", labelBuilt: name}, BuildArgs: map[string]*string{},
 	}
 	for k, v := range args {
 		o.BuildArgs[k] = &v

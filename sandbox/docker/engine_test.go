@@ -143,30 +143,6 @@ func TestLimitsAndLabels(t *testing.T) {
 	}
 }
 
-// The container of a dead owner is removed, that of a living one is not.
-func TestReap(t *testing.T) {
-	living := engine(t, Options{})
-	dead := living.opt.Owner
-	dead.Start-- // the pid lives, but as another process
-	other := living.opt.Owner
-	other.Boot, other.Start = "another-boot", 1
-	lost := open(t, engine(t, Options{Owner: dead}), sandbox.Spec{})
-	far := open(t, engine(t, Options{Owner: other}), sandbox.Spec{})
-	kept := open(t, living, sandbox.Spec{})
-	removed, err := living.Reap(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(removed) == 0 || !strings.Contains(strings.Join(removed, "\n"), "rollbench-TestReap-") {
-		t.Errorf("removed %q", removed)
-	}
-	if _, err := lost.Exec(t.Context(), sandbox.Command{Script: "true"}); !errors.Is(err, sandbox.ErrLost) {
-		t.Errorf("the dead owner's container: %v", err)
-	}
-	run(t, kept, sandbox.Command{Script: "true"})
-	run(t, far, sandbox.Command{Script: "true"})
-}
-
 // A container that dies under a command ends it with ErrLost, and every later
 // call answers at once.
 func TestKilledContainer(t *testing.T) {

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/image"
 
 	"rollbench/sandbox"
 )
@@ -49,43 +47,11 @@ func (p *Provider) EnsureImage(ctx context.Context, spec sandbox.Spec) error {
 		if spec.Build != nil {
 			return p.build(ctx, spec.Image, *spec.Build, progress)
 		}
-		return p.pull(ctx, spec.Image, progress)
+		if err := p.pull(ctx, spec.Image, progress); err != nil {
+			return err
+		}
+		return p.notePulled(ctx, spec.Image)
 	})
-}
-
-// pullIdle ends a pull on which nothing has moved for so long.
-const pullIdle = 10 * time.Minute
-
-func (p *Provider) pull(ctx context.Context, name string, progress func(string)) error {
-	login, err := p.auth.forImage(ctx, name)
-	if err != nil {
-		return noImage(name, err)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	idle := time.AfterFunc(pullIdle, func() { cancel(fmt.Errorf("nothing was received for %s", pullIdle)) })
-	defer idle.Stop()
-	stream, err := p.engine.ImagePull(ctx, name, image.PullOptions{RegistryAuth: login})
-	if err != nil {
-		return noImage(name, p.explain(err))
-	}
-	defer stream.Close()
-	progress("pulling " + name)
-	err = readProgress(stream, func(m message) {
-		idle.Reset(pullIdle)
-	}, progress)
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
-	if err != nil {
-		return noImage(name, err)
-	}
-	progress("pulled " + name)
-	return nil
-}
-
-func noImage(name string, err error) error {
-	return fmt.Errorf("image %q: not present and cannot be pulled: %w; build it, or name one that is there", name, err)
 }
 
 // flights makes concurrent requests for one image share the work.

@@ -23,12 +23,11 @@ type message struct {
 	} `json:"progressDetail"`
 }
 
-// readProgress reads a stream to its end. An error that the engine reports in
-// the stream is its error. Lines go to progress: all of a build's text, and of
-// a layer each new state and each further tenth of its bytes.
+// readProgress reads a stream to its end. An error that the engine reports in the
+// stream is its error. Each message goes to each, each line of a build's text to
+// progress.
 func readProgress(r io.Reader, each func(message), progress func(string)) error {
 	d := json.NewDecoder(r)
-	shown := map[string]string{} // by layer
 	for {
 		var m message
 		switch err := d.Decode(&m); {
@@ -49,19 +48,6 @@ func readProgress(r io.Reader, each func(message), progress func(string)) error 
 			if line = strings.TrimSpace(line); line != "" {
 				progress(line)
 			}
-		}
-		if m.Status == "" {
-			continue
-		}
-		state := m.Status
-		if m.Detail.Total > 0 {
-			state = fmt.Sprintf("%s %d%% of %s", m.Status, m.Detail.Current*10/m.Detail.Total*10, size(m.Detail.Total))
-		}
-		if m.ID == "" {
-			progress(state)
-		} else if shown[m.ID] != state {
-			shown[m.ID] = state
-			progress(m.ID + ": " + state)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (p *Provider) reapContainers(ctx context.Context) ([]string, error) {
 	var errs []error
 	for _, c := range list {
 		owner, err := sandbox.ParseOwner(c.Labels[labelOwner])
-		if err != nil || !ours(c) || owner.Alive() {
+		if err != nil || !keyed(c) || owner.Alive() {
 			continue
 		}
 		if err := p.remove(ctx, c.ID); err != nil {
@@ -46,8 +46,8 @@ func (p *Provider) reapContainers(ctx context.Context) ([]string, error) {
 	return removed, errors.Join(errs...)
 }
 
-// ours says whether the name of a container ends in its key.
-func ours(c container.Summary) bool {
+// keyed says whether the name of a container ends in its key.
+func keyed(c container.Summary) bool {
 	key := c.Labels[labelKey]
 	return key != "" && len(c.Names) > 0 && strings.HasPrefix(c.Names[0], "/rollbench-") && strings.HasSuffix(c.Names[0], "-"+key)
 }

@@ -55,6 +55,7 @@ func (c *Container) Snapshot(ctx context.Context) (sandbox.Snapshot, error) {
 	defer cancel()
 	_, err = c.p.engine.ContainerCommit(ctx, c.id, container.CommitOptions{Reference: s.name, Pause: true, Changes: []string{
 		"USER " + strconv.Quote(user), "LABEL " + labelSnapshot + "=" + s.name[len(snapshotName):],
+		"LABEL " + labelOwner + "=" + strconv.Quote(c.p.opt.Owner.String()),
 	}})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("snapshot: %w", c.check(err)), s.Close())

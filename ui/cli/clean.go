@@ -8,14 +8,24 @@ import (
 )
 
 func (a *app) cleanCommand() *cobra.Command {
-	return &cobra.Command{
+	var images, yes, dry bool
+	c := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove sandboxes that a dead rollbench left behind (every start does it too)",
 		Long: `Remove containers, processes and folders of sandboxes whose rollbench on this
 machine no longer lives. Nothing else is touched: not the sandboxes of a living
-process, not other containers, not sessions.`,
+process, not other containers, not sessions.
+
+With --images also the images that rollbench itself built, pulled or
+snapshotted on this engine, after it has shown them with their sizes and asked.
+Images that a container uses, and all others, stay.`,
+		Example: `  rollbench clean
+  rollbench clean --images --dry-run`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if (yes || dry) && !images {
+				return bad(errors.New("--yes and --dry-run go with --images: left-over sandboxes are removed without asking"))
+			}
 			c, err := a.load()
 			if err != nil {
 				return err
@@ -35,10 +45,17 @@ process, not other containers, not sessions.`,
 			if err != nil {
 				return &exit{1, err}
 			}
+			if images {
+				return a.cleanImages(cmd.Context(), ps, yes, dry)
+			}
 			if n == 0 {
 				fmt.Fprintln(a.out, "nothing was left behind")
 			}
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&images, "images", false, "show the images of rollbench's own and remove them")
+	c.Flags().BoolVar(&yes, "yes", false, "with --images: do not ask")
+	c.Flags().BoolVar(&dry, "dry-run", false, "with --images: only show them")
+	return c
 }

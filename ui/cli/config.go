@@ -16,6 +16,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"rollbench/engine"
+	"rollbench/sandbox/docker"
 )
 
 // config is everything config.toml holds.
@@ -151,6 +152,9 @@ func (a *app) overrides() []string {
 
 func (c *config) check() error {
 	if err := c.Config.Check(); err != nil {
+		return err
+	}
+	if err := docker.CheckMirror(c.Sandbox.Mirror); err != nil {
 		return err
 	}
 	s := c.Simulated

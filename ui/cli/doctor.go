@@ -184,7 +184,7 @@ func (a *app) sandboxes(ctx context.Context, c *config, ps map[sandbox.Kind]sand
 	}
 	k := check{name: "images", ok: present == len(all), detail: fmt.Sprintf("%d of %d images of the bundled tasks are present; without one a task runs locally", present, len(all)),
 		fix: "`rollbench validate --sandbox docker` builds them (a base image without a registry: --set sandbox.build_args.BASE=IMAGE)"}
-	return append(out, k)
+	return append(out, k, imageCheck(ctx, ps[sandbox.Docker]))
 }
 
 // endpointChecks are a line each, and one when they do not agree.
