@@ -75,15 +75,21 @@ func endpoint(c configFile) ([]client.Opt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if secure != "" {
-		options = append(options, client.WithTLSClientConfig(
-			filepath.Join(secure, "ca.pem"), filepath.Join(secure, "cert.pem"), filepath.Join(secure, "key.pem")))
+	// An engine may ask for no certificate of ours, or have one that all trust.
+	var files [3]string
+	for i, name := range []string{"ca.pem", "cert.pem", "key.pem"} {
+		if _, err := os.Stat(filepath.Join(secure, name)); err == nil {
+			files[i] = filepath.Join(secure, name)
+		}
+	}
+	if files != [3]string{} {
+		options = append(options, client.WithTLSClientConfig(files[0], files[1], files[2]))
 	}
 	return append(options, client.WithHost(host)), nil
 }
 
-// readContext finds a docker context's host, and the folder of its TLS files
-// when it has one.
+// readContext finds a docker context's host, and the folder where its TLS files
+// are when it has some.
 func readContext(dir, name string) (host, secure string, err error) {
 	sum := sha256.Sum256([]byte(name))
 	id := hex.EncodeToString(sum[:])
@@ -105,9 +111,5 @@ func readContext(dir, name string) (host, secure string, err error) {
 	case strings.HasPrefix(host, "ssh://"):
 		return "", "", fmt.Errorf("docker context %q uses ssh, which is not supported; forward the socket (ssh -L) and set DOCKER_HOST to it", name)
 	}
-	secure = filepath.Join(dir, "contexts", "tls", id, "docker")
-	if _, err := os.Stat(filepath.Join(secure, "ca.pem")); err != nil {
-		secure = ""
-	}
-	return host, secure, nil
+	return host, filepath.Join(dir, "contexts", "tls", id, "docker"), nil
 }

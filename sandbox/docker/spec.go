@@ -66,6 +66,7 @@ func (p *Provider) config(spec sandbox.Spec, key string) *container.Config {
 		Image: spec.Image, User: "0:0", Entrypoint: idle, Cmd: []string{}, OpenStdin: true,
 		Env: env, WorkingDir: spec.Workdir, Labels: labels,
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+		StopSignal:  "SIGKILL", // the main process ends by no other: an engine would wait 10 s for it when it stops
 	}
 }
 
