@@ -83,8 +83,11 @@ func (e *ownEngine) start() {
 	e.t.Helper()
 	e.log.Reset()
 	e.cmd = exec.Command("dockerd", "--host=unix://"+e.dir+"/s", "--containerd="+e.dir+"/c", "--data-root="+e.dir+"/data", "--exec-root="+e.dir+"/x", "--pidfile="+e.dir+"/pid",
-		"--bridge=none", "--iptables=false", "--ip6tables=false", "--storage-driver=vfs", "--config-file="+e.dir+"/none.json")
+		"--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--storage-driver=vfs", "--config-file="+e.dir+"/none.json")
 	e.cmd.Stdout, e.cmd.Stderr = &e.log, &e.log
+	// An engine without a bridge deletes docker0 when it starts, whoever's it is: it
+	// gets a network of its own, in which there is none.
+	e.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if err := os.WriteFile(e.dir+"/none.json", []byte("{}"), 0o600); err != nil {
 		e.t.Fatal(err)
 	}
