@@ -2,9 +2,12 @@ package docker
 
 import (
 	"context"
+	"log/slog"
 	"testing"
+	"time"
 
 	"rollbench/sandbox"
+	"rollbench/sandbox/pool"
 )
 
 // BenchmarkOpen is a container's whole life: create, start, remove.
@@ -18,6 +21,33 @@ func BenchmarkOpen(b *testing.B) {
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkClaim is what a trajectory waits for a container that was opened ahead.
+func BenchmarkClaim(b *testing.B) {
+	p := engine(b, Options{})
+	warm := pool.New(pool.Options{Warm: 1, Room: func() int { return 0 }, Log: slog.New(slog.DiscardHandler), Wanted: func() []pool.Wanted {
+		return []pool.Wanted{{From: p, Spec: sandbox.Spec{Image: testImage(), Labels: map[string]string{"run": testRun}}}}
+	}})
+	warm.Start()
+	defer warm.Close()
+	for b.Loop() {
+		b.StopTimer()
+		for warm.Warm() == 0 {
+			warm.Look()
+			<-time.After(10 * time.Millisecond)
+		}
+		b.StartTimer()
+		s, err := warm.Open(b.Context(), p, sandbox.Spec{Image: testImage(), Name: "bench", Labels: map[string]string{"run": testRun}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := warm.Give(s); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
 	}
 }
 

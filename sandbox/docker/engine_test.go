@@ -389,6 +389,74 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// The second build of the same files runs nothing again. What is listed as ours is
+// the name that was built, not others of it, and removing leaves what is in use.
+func TestBuildCacheAndImages(t *testing.T) {
+	p := engine(t, Options{})
+	name := func(n string) string { return "rollbench-test/" + testRun + "-cache:" + n }
+	t.Cleanup(func() {
+		for _, n := range []string{"1", "2", "mine"} {
+			if _, err := p.removeImage(context.Background(), name(n)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	var lines []string
+	build := func(n string) string {
+		t.Helper()
+		lines = nil
+		files := buildContext(map[string]string{"Dockerfile": "FROM " + testImage() + "\nRUN echo " + testRun + " && head -c 3145728 /dev/zero > /made\n"})
+		err := p.EnsureImage(t.Context(), sandbox.Spec{Image: name(n), Build: &sandbox.Build{Context: files}, Progress: func(l string) { lines = append(lines, l) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(lines, "\n")
+	}
+	if said := build("1"); strings.Contains(said, "Using cache") || !strings.Contains(said, testRun) {
+		t.Errorf("the first build: %s", said)
+	}
+	if said := build("2"); !strings.Contains(said, "Using cache") {
+		t.Errorf("the second build: %s", said)
+	}
+	if err := p.engine.ImageTag(t.Context(), name("2"), name("mine")); err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, p, sandbox.Spec{Image: name("1")})
+	listed := func() map[string]Image {
+		t.Helper()
+		all, err := p.Images(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]Image{}
+		for _, i := range all {
+			if strings.Contains(i.Name, testRun) {
+				found[i.Name] = i
+			}
+		}
+		return found
+	}
+	all := listed()
+	one, two := all[name("1")], all[name("2")]
+	if len(all) != 2 || one.How != "built" || two.How != "built" || one.Size < 100<<20 || !strings.HasPrefix(one.Used, "container rollbench-") || two.Used != "" {
+		t.Errorf("%+v", all)
+	}
+	// 3 MiB more than the base, which both share; counted once.
+	if own := one.Own + two.Own; own < 3<<20 || own > 4<<20 {
+		t.Errorf("%d and %d bytes of their own", one.Own, two.Own)
+	}
+	if err := p.RemoveImage(t.Context(), one); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("removed under a container: %v", err)
+	}
+	run(t, c, sandbox.Command{Script: "true"})
+	if err := p.RemoveImage(t.Context(), two); err != nil {
+		t.Error(err)
+	}
+	if have, err := p.HasImage(t.Context(), name("mine")); err != nil || !have {
+		t.Errorf("another's name is gone too: %v", err)
+	}
+}
+
 func TestBuildFails(t *testing.T) {
 	p := engine(t, Options{})
 	name := "rollbench-test/" + testRun + "-bad:1"

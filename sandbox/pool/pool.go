@@ -102,14 +102,15 @@ func (p *Pool) Look() {
 	}
 }
 
-// Warm is how many sandboxes nobody uses, those being opened ahead included.
+// Warm is how many sandboxes are open and used by nobody.
 func (p *Pool) Warm() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.idle()
+	return len(p.warm)
 }
 
-// idle counts what is open and not used; mu is held.
+// idle counts what takes a place and is not used, also on its way in or out; mu is
+// held.
 func (p *Pool) idle() int {
 	n := len(p.warm) + p.closing
 	if p.warming != nil {
