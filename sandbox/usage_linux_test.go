@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -55,5 +56,26 @@ ln in/1 in/one; ln in/1 one; ln -s / root; ln -s ../out in/loop; truncate -s 1G 
 	}
 	if _, err := Usage(t.Context(), filepath.Join(dir, "absent"), 1); err == nil {
 		t.Error("an absent folder has a size")
+	}
+}
+
+// BenchmarkUsage is one look at a sandbox that has written 20,000 files.
+func BenchmarkUsage(b *testing.B) {
+	dir := b.TempDir()
+	for i := range 200 {
+		sub := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.Mkdir(sub, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		for k := range 100 {
+			if err := os.WriteFile(filepath.Join(sub, strconv.Itoa(k)), nil, 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for b.Loop() {
+		if _, err := Usage(b.Context(), dir, 1<<40); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
