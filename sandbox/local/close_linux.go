@@ -172,8 +172,7 @@ func (p *Provider) Reap(ctx context.Context) ([]string, error) {
 		done, err := p.reapOne(id)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("reap %s: %w", id, err))
-		}
-		if done {
+		} else if done {
 			removed = append(removed, "local sandbox "+id)
 		}
 	}
