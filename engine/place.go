@@ -151,12 +151,19 @@ func (e *Engine) leavePlace(t *trajectory, reuse bool) {
 	}
 	p := t.place
 	t.place = nil
-	if p.tools != nil {
-		if err := p.tools.Close(); err != nil && !errors.Is(err, sandbox.ErrLost) {
-			e.opt.Log.Warn("close tools", "trajectory", t.key.String(), "error", err)
-		}
-	}
+	e.closeTools(t, p)
 	e.closeSandbox(t, "run", p.sb, reuse)
+}
+
+// closeTools ends what the tools have running, such as a command that was left
+// running. It is safe to call twice.
+func (e *Engine) closeTools(t *trajectory, p *place) {
+	if p.tools == nil {
+		return
+	}
+	if err := p.tools.Close(); err != nil && !errors.Is(err, sandbox.ErrLost) {
+		e.opt.Log.Warn("close tools", "trajectory", t.key.String(), "error", err)
+	}
 }
 
 func (e *Engine) closePlace(t *trajectory) { e.leavePlace(t, false) }

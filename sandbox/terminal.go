@@ -28,10 +28,11 @@ type terminal struct {
 	// its modes: the next command gets another one.
 	used bool
 
-	typed chan []byte
-	stop  chan struct{}
-	ended chan struct{} // closed when its holder has ended
-	wg    sync.WaitGroup
+	typed  chan []byte
+	stop   chan struct{}
+	ended  chan struct{} // closed when its holder has ended and closed is set
+	closed error
+	wg     sync.WaitGroup
 }
 
 // holdTerminal says which terminal it is on and holds it for ever. It may not read
@@ -57,7 +58,8 @@ func openTerminal(ctx context.Context, s Starter, mark string) (*terminal, error
 	t.wg.Go(func() { watchTerminal(proc.Stdout(), said) })
 	t.wg.Go(func() {
 		defer close(t.ended)
-		proc.Wait() // however it ended: it is of no use any more
+		proc.Wait()             // however it ended: it is of no use any more
+		t.closed = proc.Close() // now who reads from the terminal reads no more
 	})
 	t.wg.Go(t.write)
 	var line string
@@ -151,13 +153,13 @@ func (t *terminal) close(ctx context.Context, s Starter) error {
 			err = ctx.Err()
 		}
 	}
-	if closed := t.proc.Close(); err == nil {
-		err = closed
-	}
 	if err != nil {
-		return fmt.Errorf("close a terminal: %w", err)
+		return fmt.Errorf("close a terminal: %w", errors.Join(err, t.proc.Close()))
 	}
 	t.wg.Wait()
+	if t.closed != nil {
+		return fmt.Errorf("close a terminal: %w", t.closed)
+	}
 	return nil
 }
 

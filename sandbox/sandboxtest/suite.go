@@ -50,6 +50,7 @@ func Run(t *testing.T, open Open) {
 			})
 		}
 	})
+	t.Run("no room", func(t *testing.T) { testNoRoom(t, opened(t, limited(open, bombLimit))) })
 	t.Run("fork bombs", func(t *testing.T) { testBombs(t, opened(t, limited(open, bombLimit))) })
 	t.Run("reset", func(t *testing.T) { testReset(t, opened(t, open), suiteSpec()) })
 	t.Run("close", func(t *testing.T) { testClose(t, opened(t, open)) })
