@@ -168,14 +168,20 @@ func (e *Engine) closePlace(t *trajectory) {
 	if t.place == nil {
 		return
 	}
+	e.closeTools(t)
 	p := t.place
 	t.place = nil
-	if p.tools != nil {
-		if err := p.tools.Close(); err != nil && !errors.Is(err, sandbox.ErrLost) {
-			e.opt.Log.Warn("close tools", "trajectory", t.key.String(), "error", err)
-		}
-	}
 	e.closeSandbox(t, "run", p.sb)
+}
+
+func (e *Engine) closeTools(t *trajectory) {
+	if t.place.tools == nil {
+		return
+	}
+	if err := t.place.tools.Close(); err != nil && !errors.Is(err, sandbox.ErrLost) {
+		e.opt.Log.Warn("close tools", "trajectory", t.key.String(), "error", err)
+	}
+	t.place.tools = nil
 }
 
 // closeSandbox removes a sandbox. One that cannot be removed is said so in the

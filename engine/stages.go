@@ -171,6 +171,7 @@ func (s slot) Want(ctx context.Context, waits func()) error { return s.live.Want
 // takePatch ends the run stage: the patch decides whether there is anything
 // to evaluate.
 func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
+	e.closeTools(t) // nothing of theirs may change files meanwhile
 	e.streams.of(t.key).at("the patch to be taken")
 	patch, err := t.in.TakePatch(ctx, t.place.sb)
 	if ctx.Err() != nil {

@@ -8,12 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // generation is one process of a shell; a shell that was killed or that exited
 // goes on in the next one.
 type generation struct {
 	proc    Process
+	out     *tap
 	reports *reports
 	in      chan string
 	wg      sync.WaitGroup
@@ -23,11 +25,17 @@ type generation struct {
 	err    error
 	ended  chan struct{} // closed at the end of its output
 	stop   chan struct{}
+
+	// Of a shell that was left with a stopped command: what ends it, since when,
+	// and the terminal that the command keeps.
+	parked *Tree
+	since  time.Time
+	term   *terminal
 }
 
 const pickShell = `if command -v bash >/dev/null 2>&1; then exec bash --noprofile --norc -s; fi; exec sh -s`
 
-func startGeneration(ctx context.Context, s Starter, opt ShellOptions, out *tap) (*generation, error) {
+func startGeneration(ctx context.Context, s Starter, opt ShellOptions, out *sink) (*generation, error) {
 	proc, err := s.Start(ctx, Proc{
 		Argv:  []string{"/bin/sh", "-c", pickShell},
 		Env:   map[string]string{MarkVar: opt.Group},
@@ -36,9 +44,9 @@ func startGeneration(ctx context.Context, s Starter, opt ShellOptions, out *tap)
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{proc: proc, reports: &reports{}, in: make(chan string, 2),
+	g := &generation{proc: proc, out: &tap{to: out}, reports: &reports{}, in: make(chan string, 2),
 		exited: make(chan struct{}), ended: make(chan struct{}), stop: make(chan struct{})}
-	g.wg.Go(func() { defer close(g.ended); copyOutput(out, proc.Stdout()) })
+	g.wg.Go(func() { defer close(g.ended); copyOutput(g.out, proc.Stdout()) })
 	g.wg.Go(func() { copyOutput(g.reports, proc.Stderr()) })
 	g.wg.Go(func() { defer close(g.exited); g.code, g.err = proc.Wait() })
 	g.wg.Go(g.write)

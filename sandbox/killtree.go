@@ -31,6 +31,30 @@ const tick = 10 * time.Millisecond
 
 // killLine takes for young what started no earlier than since after the shell.
 func killLine(t Tree, since time.Duration) string {
+	return findLine(t, since) + " kill_tree"
+}
+
+// SignalArgv and SignalLine are KillArgv and KillLine for Starter.Signal: they
+// print the pids.
+func SignalArgv(t Tree, sig Signal, root bool, slack time.Duration) []string {
+	return []string{"/bin/sh", "-c", signalLine(t, sig, root, -(t.Age + slack + tick))}
+}
+
+// SignalLine is said at SignalArgv.
+func SignalLine(t Tree, sig Signal, root bool, lived time.Duration) string {
+	return signalLine(t, sig, root, lived-t.Age-tick)
+}
+
+func signalLine(t Tree, sig Signal, root bool, since time.Duration) string {
+	too := ""
+	if root {
+		too = "1"
+	}
+	return findLine(t, since) + " sig=" + string(sig) + " too=" + too + "; signal_tree"
+}
+
+// findLine sets what the script's functions look for, and defines them.
+func findLine(t Tree, since time.Duration) string {
 	return "mark=" + quote(MarkVar+"="+t.Mark) + " group=" + quote(MarkVar+"="+t.Group) + " var=" + MarkVar + "= root=" +
 		strconv.Itoa(t.Root) + " since=" + strconv.FormatInt(int64(since/tick), 10) + strings.ReplaceAll(killScript, "\n", " ")
 }
@@ -48,6 +72,7 @@ func killLine(t Tree, since time.Duration) string {
 //     at, it stops everything there is, in one system call that no fork can outrun,
 //     and lets the others go on in the end, children before their parents, but not
 //     what was stopped before (held).
+//   - signal_tree stops nothing and looks once.
 const killScript = `;
 stat() {
   s= ; l= ;
@@ -56,7 +81,7 @@ stat() {
   s=${s##*) };
   set -- $s;
   [ $# -ge 20 ] || return 1;
-  state=$1 parent=$2 start=${20};
+  state=$1 parent=$2 session=$4 start=${20};
 };
 class() {
   kind=none ; l= ;
@@ -80,7 +105,7 @@ scan() {
     case $state in Z|X) continue ;; T) [ $n -gt 0 ] || held="$held$p " ;; esac;
     [ -z "$look" ] || continue;
     class $p;
-    [ $kind != own ] || kill -STOP $p;
+    [ $kind != own ] || [ -n "$soft" ] || kill -STOP $p;
     [ $kind != none ] || [ $start -ge $since ] || kind=old;
     all="$p $all";
     eval "k$p=$kind P$p=$parent";
@@ -100,7 +125,7 @@ scan() {
   done;
 };
 kill_tree() {
-  me=$$ all= held=' ' dying=' ' n=0 again=0 world= look= ;
+  me=$$ all= held=' ' dying=' ' n=0 again=0 world= look= soft= ;
   stat $me || return 1;
   since=$((start + since));
   set -- /proc/[0-9]*;
@@ -130,4 +155,17 @@ kill_tree() {
   done 2>/dev/null;
   [ -z "$found" ];
 };
-kill_tree`
+signal_tree() {
+  me=$$ all= held=' ' n=1 look= soft=1 hit= ;
+  stat $me || return 1;
+  since=$((start + since));
+  scan;
+  [ -z "$too" ] || { kill -$sig $root 2>/dev/null && hit=$root; };
+  for p in $found; do
+    [ $p != $root ] || continue;
+    stat $p || continue;
+    [ $root = 0 ] || [ $session = $root ] || continue;
+    kill -$sig $p && hit="$hit $p";
+  done 2>/dev/null;
+  echo $hit;
+};`

@@ -44,9 +44,10 @@ func (c *Collector) Write(p []byte) (int, error) {
 		rest = rest[n:]
 	}
 	c.keepTail(rest)
+	pieces := c.pieces
 	c.mu.Unlock()
-	if c.pieces != nil {
-		c.pieces(p)
+	if pieces != nil {
+		pieces(p)
 	}
 	return len(p), nil
 }
@@ -90,4 +91,11 @@ func (c *Collector) Fill(r *Result) {
 	if r.Dropped > 0 {
 		r.Head = len(c.head)
 	}
+}
+
+// silence hands out no more pieces.
+func (c *Collector) silence() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pieces = nil
 }

@@ -57,10 +57,12 @@ func FuzzTap(f *testing.F) {
 		if bytes.Contains(append(append([]byte(nil), out...), nonce[:len(nonce)-1]...), []byte(nonce)) {
 			t.Skip()
 		}
-		tap := newTap()
+		to := newSink()
+		tap := &tap{to: to}
 		tap.Write([]byte("before|"))
 		c := NewCollector(1<<20, nil)
-		seen := tap.arm(nonce, c)
+		to.attach(c)
+		seen := tap.arm(nonce, false)
 		stream := append(append(append([]byte(nil), out...), nonce...), after...)
 		for len(stream) > 0 {
 			cuts = cuts*6364136223846793005 + 1442695040888963407
@@ -74,11 +76,13 @@ func FuzzTap(f *testing.F) {
 			t.Fatal("marker missed")
 		}
 		tap.disarm()
+		to.detach()
+		tap.Write([]byte("next"))
 		var r, next Result
 		c.Fill(&r)
-		tap.between.Fill(&next)
-		if want := "before|" + string(out); string(r.Output) != want || !bytes.Equal(next.Output, after) {
-			t.Fatalf("got %q then %q, want %q then %q", r.Output, next.Output, want, after)
+		to.between.Fill(&next)
+		if want := "before|" + string(out) + string(after); string(r.Output) != want || string(next.Output) != "next" {
+			t.Fatalf("got %q then %q, want %q", r.Output, next.Output, want)
 		}
 	})
 }

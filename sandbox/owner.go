@@ -76,9 +76,10 @@ func (o Owner) Alive() bool {
 
 // Stat is what /proc/PID/stat says of a process.
 type Stat struct {
-	State  byte
-	Parent int
-	Start  uint64 // clock ticks since boot
+	State   byte
+	Parent  int
+	Session int
+	Start   uint64 // clock ticks since boot
 }
 
 // ParseStat reads /proc/PID/stat; the name in it may hold anything, also ")".
@@ -95,9 +96,13 @@ func ParseStat(b []byte) (Stat, error) {
 	if err != nil {
 		return Stat{}, fmt.Errorf("parent: %w", err)
 	}
+	session, err := strconv.Atoi(f[3])
+	if err != nil {
+		return Stat{}, fmt.Errorf("session: %w", err)
+	}
 	start, err := strconv.ParseUint(f[19], 10, 64)
 	if err != nil {
 		return Stat{}, fmt.Errorf("start time: %w", err)
 	}
-	return Stat{State: f[0][0], Parent: parent, Start: start}, nil
+	return Stat{State: f[0][0], Parent: parent, Session: session, Start: start}, nil
 }

@@ -65,8 +65,8 @@ func TestParseOwnerErrors(t *testing.T) {
 }
 
 func TestParseStat(t *testing.T) {
-	s, err := ParseStat([]byte("12 (a) R ) x\n) S 7 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 9999 1 2\n"))
-	if err != nil || s != (Stat{'S', 7, 9999}) {
+	s, err := ParseStat([]byte("12 (a) R ) x\n) S 7 2 3 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 9999 1 2\n"))
+	if err != nil || s != (Stat{'S', 7, 3, 9999}) {
 		t.Errorf("%+v %v", s, err)
 	}
 	for _, bad := range []string{"", "1 (x", "1 (x) S 1", "1 (x) S y 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 9999"} {

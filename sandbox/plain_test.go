@@ -1,22 +1,31 @@
-//go:build unix
+//go:build linux
 
 package sandbox
 
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // plain starts processes with nothing around them; it kills process groups only.
 type plain struct {
+	noTerminals bool
+
 	mu   sync.Mutex
 	cmds []*exec.Cmd
 }
@@ -30,11 +39,14 @@ type plainProc struct {
 func (s *plain) Start(_ context.Context, p Proc) (Process, error) {
 	cmd := exec.Command(p.Argv[0], p.Argv[1:]...)
 	cmd.Dir = p.Dir
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8", plainVar + "=" + s.id()}
 	for k, v := range p.Env {
-		cmd.Env = append(cmd.Env, k+"="+v)
+		cmd.Env = slices.Insert(cmd.Env, 1, k+"="+v)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if p.Terminal {
+		return s.startOnTerminal(cmd)
+	}
 	pr := &plainProc{cmd: cmd}
 	var w, ew *os.File
 	var err error
@@ -62,6 +74,61 @@ func (s *plain) Start(_ context.Context, p Proc) (Process, error) {
 	return pr, err
 }
 
+func (s *plain) startOnTerminal(cmd *exec.Cmd) (Process, error) {
+	if s.noTerminals {
+		return nil, errors.New("there are none")
+	}
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		return nil, err
+	}
+	slave, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer slave.Close()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr.Setctty = true
+	master := os.NewFile(uintptr(fd), "/dev/ptmx")
+	return &plainProc{cmd: cmd, in: master, out: master, err: master}, cmd.Start()
+}
+
+// Signal knows only processes by their environment and the shell's session.
+func (s *plain) Signal(_ context.Context, t Tree, sig Signal, root bool) ([]int, error) {
+	var hit []int
+	if root {
+		hit = append(hit, t.Root)
+	}
+	procs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range procs {
+		env, _ := os.ReadFile(dir + "/environ")
+		stat, _ := os.ReadFile(dir + "/stat")
+		st, err := ParseStat(stat)
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if err == nil && st.State != 'Z' && pid != t.Root && (t.Root == 0 || st.Session == t.Root) &&
+			bytes.Contains(env, []byte("\x00"+MarkVar+"="+t.Mark+"\x00")) && bytes.Contains(env, []byte(plainVar+"="+s.id()+"\x00")) {
+			hit = append(hit, pid)
+		}
+	}
+	number := map[Signal]syscall.Signal{Probe: 0, Int: syscall.SIGINT, Stop: syscall.SIGSTOP, Kill: syscall.SIGKILL}[sig]
+	return slices.DeleteFunc(hit, func(pid int) bool { return syscall.Kill(pid, number) != nil }), nil
+}
+
+// plainVar tells the processes of one test from those of others.
+const plainVar = "ROLLBENCH_PLAIN"
+
+func (s *plain) id() string { return fmt.Sprintf("%d-%p", os.Getpid(), s) }
+
 func (s *plain) KillTree(context.Context, Tree) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +144,12 @@ func (p *plainProc) Stdin() io.WriteCloser {
 }
 func (p *plainProc) Stdout() io.Reader { return p.out }
 func (p *plainProc) Stderr() io.Reader { return p.err }
-func (p *plainProc) Close() error      { p.err.Close(); return p.out.Close() }
+func (p *plainProc) Close() error {
+	if p.err != p.out {
+		p.err.Close()
+	}
+	return p.out.Close()
+}
 func (p *plainProc) Wait() (int, error) {
 	err := p.cmd.Wait()
 	if ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
@@ -115,7 +187,8 @@ func TestShellProtocol(t *testing.T) {
 		{"comment", "# nothing", "", 0},
 		{"code", "(exit 7)", "", 7},
 		{"order", "echo a; echo b >&2; echo c", "a\nb\nc\n", 0},
-		{"stdin is empty", "cat; wc -c", "0\n", 0},
+		{"stdin is a terminal", "test -t 0 && ! test -t 1 && echo yes", "yes\n", 0},
+		{"stdin of a job is empty", "cat & wait; echo done", "done\n", 0},
 		{"export", "export X='a b'; Y=1; declare Z=2", "", 0},
 		{"persists", `echo "$X$Y$Z"`, "a b12\n", 0},
 		{"function", "f() { echo f$1; }", "", 0},
@@ -125,7 +198,7 @@ func TestShellProtocol(t *testing.T) {
 		{"back again", "echo yes", "yes\n", 0},
 		{"closed", "exec 1>&- 2>&-", "", 0},
 		{"open again", "echo yes", "yes\n", 0},
-		{"nothing inherited", "ls /proc/self/fd/8 /proc/self/fd/9 2>/dev/null", "", 2},
+		{"nothing inherited", "ls /proc/self/fd/7 /proc/self/fd/8 /proc/self/fd/9 2>/dev/null", "", 2},
 		{"break", "break 2>/dev/null; continue 2>/dev/null; echo on", "on\n", 0},
 		{"trace", "set -x; set +x", "++ set +x\n", 0},
 		{"printf shadowed", "printf() { echo x; }; pwd() { echo y; }; export() { echo z; }", "", 0},

@@ -15,6 +15,10 @@ type Proc struct {
 	Env   map[string]string // added to the sandbox's own environment
 	Stdin bool              // false: /dev/null
 	Merge bool              // stderr goes where stdout goes, in order
+	// Terminal has the process run on a fresh pseudo-terminal, which its session
+	// controls: Stdin types to it, Stdout is what it shows. Stdin and Merge are
+	// taken as set.
+	Terminal bool
 }
 
 // Process is a started Proc. All of it must be closed by the caller.
@@ -43,7 +47,22 @@ type Starter interface {
 	// tree, also those that left their session or were orphaned, and returns
 	// when they are gone.
 	KillTree(ctx context.Context, t Tree) error
+	// Signal signals what belongs to the tree at this moment and returns the pids.
+	// With a Root those are the processes of its session, but not Root itself; with
+	// root set Root comes first. Without a Root it is the whole tree.
+	Signal(ctx context.Context, t Tree, sig Signal, root bool) ([]int, error)
 }
+
+// Signal is a signal's name as kill takes it.
+type Signal string
+
+// The signals that shells use.
+const (
+	Probe Signal = "0" // none: it only says which processes there are
+	Int   Signal = "INT"
+	Stop  Signal = "STOP"
+	Kill  Signal = "KILL"
+)
 
 // MarkVar is the environment variable that carries a command's mark.
 const MarkVar = "ROLLBENCH_COMMAND"
@@ -56,7 +75,7 @@ type Tree struct {
 	Mark  string        // value of MarkVar
 	Group string        // mark of the shell that the command ran in, "" for Exec
 	Root  int           // pid, as seen inside, of that shell; 0 for Exec
-	Age   time.Duration // since the command began
+	Age   time.Duration // since the command began; below 0, marked processes only
 }
 
 // Marks numbers the commands of one sandbox. Marks repeat from one sandbox to
@@ -79,6 +98,11 @@ const markEnd = ":"
 // inShell makes the mark of the seq-th command of a shell.
 func inShell(group string, seq int) string {
 	return group[:len(group)-len(markEnd)] + "." + strconv.Itoa(seq) + markEnd
+}
+
+// besideShell makes the mark of the nth terminal of a shell.
+func besideShell(group string, n int) string {
+	return group[:len(group)-len(markEnd)] + ".t" + strconv.Itoa(n) + markEnd
 }
 
 // maxArg stays below the kernel's limit of 128 KiB for one argument.

@@ -196,7 +196,7 @@ func watch(ctx context.Context, c Command, began time.Time, out *Collector, exit
 }
 
 // drain waits for the end of the output of a command that has ended.
-func drain(out *Collector, ended <-chan struct{}) {
+func drain(out interface{ Last() time.Time }, ended <-chan struct{}) {
 	stop := time.NewTimer(drainLimit)
 	defer stop.Stop()
 	began := time.Now()

@@ -123,6 +123,9 @@ type broken struct{}
 
 func (broken) Start(context.Context, Proc) (Process, error) { return nil, ErrLost }
 func (broken) KillTree(context.Context, Tree) error         { return ErrLost }
+func (broken) Signal(context.Context, Tree, Signal, bool) ([]int, error) {
+	return nil, ErrLost
+}
 
 func TestLost(t *testing.T) {
 	if _, err := Run(t.Context(), broken{}, "e1:", Command{Script: "true"}); !errors.Is(err, ErrLost) {

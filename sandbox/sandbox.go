@@ -108,6 +108,9 @@ type Command struct {
 	// process tree is killed inside the sandbox.
 	Timeout time.Duration
 	Idle    time.Duration
+	// Leave has Idle not kill: a shell's command goes on and can be continued
+	// (see Shell.Continue). Exec does not know it.
+	Leave bool
 	// MaxOutput bounds Result.Output in bytes; head and tail halves are kept.
 	// 0 means DefaultMaxOutput.
 	MaxOutput int
@@ -127,6 +130,9 @@ const (
 	TimedOut  End = "timeout"   // Command.Timeout struck
 	IdledOut  End = "idle"      // Command.Idle struck
 	Cancelled End = "cancelled" // the caller's ctx ended
+	// Left and Stopped are a shell's only: the command still exists.
+	Left    End = "left"    // Command.Idle struck, and it was left running (Command.Leave)
+	Stopped End = "stopped" // by Suspend; it is no longer the shell's command
 )
 
 // Result is what a command did. Output holds stdout and stderr in the order
@@ -138,6 +144,12 @@ type Result struct {
 	ExitCode int   // -1 unless End is Exited; 128+n when killed by signal n
 	End      End
 	Wall     time.Duration
+	// The rest is a shell's only. Fresh: the shell itself ended, by the command
+	// or with it. The next command runs in a fresh one, which has the directory and
+	// the exported environment and nothing else of it.
+	Fresh   bool
+	NoInput string // why the command cannot be sent input; "" when it can
+	Stopped []int  // pids, as seen inside, of what Suspend stopped
 }
 
 // Sandbox is one open place. Methods may be called concurrently. File paths
@@ -183,18 +195,5 @@ type Snapshot interface {
 	ID() string // for Spec.From
 	// Close removes it. What was opened from it lives on. Closing the provider
 	// does it too, and so does the next Reap of a dead owner's.
-	Close() error
-}
-
-// Shell is one long-lived bash in a sandbox. One command runs at a time.
-type Shell interface {
-	// Run feeds the command's Script to the shell and waits for its end. Argv,
-	// Dir and Env are ignored: the shell has its own. At a limit the command's
-	// process tree is killed inside the sandbox and the shell stays usable, or
-	// is replaced by a fresh one in the same directory; Result.End says which
-	// limit struck. Result.Dir is unused; see Dir.
-	Run(ctx context.Context, c Command) (Result, error)
-	// Dir is the shell's working directory after the last command.
-	Dir() string
 	Close() error
 }

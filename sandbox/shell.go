@@ -26,6 +26,8 @@ type ShellOptions struct {
 // in the line after the eval, unread while the command runs, so the command
 // cannot know it.
 //
+// Descriptor 7 is the terminal that commands read from (see terminal).
+//
 // At a limit the command's tree is killed together with the shell, and a fresh
 // shell takes over directory and exported environment.
 type shell struct {
@@ -33,18 +35,26 @@ type shell struct {
 	group string
 	opt   ShellOptions
 
-	mu     sync.Mutex // held by Run: one command at a time
+	// mu is held by Run and Continue: one command at a time. It guards all but
+	// what has a lock of its own; gen and last are also the job's until it is done.
+	mu     sync.Mutex
 	gen    *generation
-	old    []*generation // ended shells whose background jobs may still write
+	old    []*generation // shells of before, whose background jobs may still write
 	seq    int
 	last   report // of the last command that reported
 	closed bool
 	closes chan struct{} // closed by Close: ends a running command
 
-	dirMu sync.Mutex // guards dir only, so that Dir never waits for a command
-	dir   string
+	term    *terminal // nil where none could be opened
+	terms   int       // so many were opened or tried
+	noInput string    // why there is none
+	retry   time.Time // when another may be tried
 
-	out *tap
+	state sync.Mutex // guards what follows, so that asking never waits for a command
+	dir   string
+	left  *job // a command that was left running, or ended since
+
+	out *sink
 }
 
 // startLimit bounds the start of a shell, startup report included.
@@ -54,7 +64,7 @@ var errShellClosed = errors.New("shell is closed")
 
 // NewShell starts a shell in a sandbox.
 func NewShell(ctx context.Context, s Starter, opt ShellOptions) (Shell, error) {
-	sh := &shell{s: s, group: opt.Group, opt: opt, out: newTap(), closes: make(chan struct{})}
+	sh := &shell{s: s, group: opt.Group, opt: opt, out: newSink(), closes: make(chan struct{})}
 	sh.last.dir = opt.Dir
 	if err := sh.renew(ctx); err != nil {
 		return nil, errors.Join(err, sh.Close())
@@ -75,11 +85,18 @@ func (sh *shell) renew(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
+	var terminals sync.WaitGroup
+	var failed error
+	terminals.Go(func() { _, failed = sh.renewTerminal(ctx) })
 	gen, err := startGeneration(ctx, sh.s, sh.opt, sh.out)
+	terminals.Wait()
 	if err != nil {
 		return fmt.Errorf("start shell: %w", err)
 	}
-	if err := sh.greet(ctx, gen); err != nil {
+	if err = failed; err == nil {
+		err = sh.greet(ctx, gen)
+	}
+	if err != nil {
 		sh.old = append(sh.old, gen)
 		return errors.Join(err, sh.end(gen))
 	}
@@ -89,9 +106,6 @@ func (sh *shell) renew(ctx context.Context) error {
 
 // greet makes a fresh process of the shell ready for commands.
 func (sh *shell) greet(ctx context.Context, gen *generation) error {
-	nonce := newNonce()
-	marked := sh.out.arm(nonce, nil)
-	done := gen.reports.expect(nonce)
 	setup := "exec 8>&2 9>&1 >/dev/null 2>&1\n"
 	if sh.last.env != "" {
 		setup += "eval " + quote(sh.last.env) + "\n"
@@ -100,41 +114,60 @@ func (sh *shell) greet(ctx context.Context, gen *generation) error {
 	if sh.last.dir != "" {
 		setup += "command cd -- " + quote(sh.last.dir) + "\n"
 	}
-	gen.feed(setup + endLines(nonce))
+	rep, err := sh.exchange(ctx, gen, setup+sh.inputLines(), true)
+	if err != nil {
+		return fmt.Errorf("start shell: %w", err)
+	}
+	sh.took(rep)
+	return sh.connected(ctx, rep)
+}
+
+// exchange has a shell run lines of ours and report.
+func (sh *shell) exchange(ctx context.Context, gen *generation, lines string, mute bool) (report, error) {
+	nonce := newNonce()
+	marked := gen.out.arm(nonce, mute)
+	done := gen.reports.expect(nonce)
+	gen.feed(lines + endLines(nonce))
 	select {
 	case rep := <-done:
-		sh.took(rep)
 		// The marker must be out of the stream before the first command's output.
 		select {
 		case <-marked:
 		case <-gen.exited:
 		case <-ctx.Done():
 		}
-		return nil
+		return rep, nil
 	case <-gen.exited:
 		if gen.err != nil {
-			return fmt.Errorf("start shell: %w", gen.err)
+			return report{}, gen.err
 		}
-		return fmt.Errorf("start shell: it ended at once with exit code %d", gen.code)
+		return report{}, fmt.Errorf("it ended at once with exit code %d", gen.code)
 	case <-sh.closes:
-		return errShellClosed
+		return report{}, errShellClosed
 	case <-ctx.Done():
-		return fmt.Errorf("start shell: no answer: %w", ctx.Err())
+		return report{}, fmt.Errorf("no answer: %w", ctx.Err())
 	}
 }
 
 func (sh *shell) took(rep report) {
 	sh.last = rep
-	sh.dirMu.Lock()
+	sh.state.Lock()
 	sh.dir = rep.dir
-	sh.dirMu.Unlock()
+	sh.state.Unlock()
 }
 
 // Dir is the working directory after the last command.
 func (sh *shell) Dir() string {
-	sh.dirMu.Lock()
-	defer sh.dirMu.Unlock()
+	sh.state.Lock()
+	defer sh.state.Unlock()
 	return sh.dir
+}
+
+// Running says whether a command that was left is still running.
+func (sh *shell) Running() bool {
+	sh.state.Lock()
+	defer sh.state.Unlock()
+	return sh.left != nil && !sh.left.over()
 }
 
 // Run feeds one script to the shell and waits for its end.
@@ -143,13 +176,17 @@ func (sh *shell) Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, err
 	}
 	if len(c.Stdin) > 0 {
-		return Result{}, errors.New("a shell's command reads no input: use Exec for a command with stdin")
+		return Result{}, errors.New("a shell's command reads no such input: use Exec for a command with stdin")
 	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.closed {
 		return Result{}, errShellClosed
 	}
+	if sh.Running() {
+		return Result{}, ErrRunning
+	}
+	sh.leave(nil) // one that ended is not asked for any more; its output comes first
 	if ctx.Err() != nil {
 		return Result{ExitCode: -1, End: Cancelled}, nil
 	}
@@ -157,120 +194,93 @@ func (sh *shell) Run(ctx context.Context, c Command) (Result, error) {
 		if err := sh.renew(ctx); err != nil {
 			return Result{}, err
 		}
+	} else if err := sh.refreshTerminal(ctx); err != nil {
+		return Result{}, err
 	}
-	return sh.run(ctx, c)
-}
-
-func (sh *shell) run(ctx context.Context, c Command) (Result, error) {
-	sh.seq++
-	began, gen := time.Now(), sh.gen
-	mark, nonce := inShell(sh.group, sh.seq), newNonce()
 	out := NewCollector(c.MaxOutput, c.OnOutput)
-	marked := sh.out.arm(nonce, out)
-	reported := gen.reports.expect(nonce)
-	gen.feed("command export " + MarkVar + "=" + quote(mark) + "\n" +
-		"eval " + quote(c.Script) + " </dev/null >&9 2>&9 8>&- 9>&-\n" + endLines(nonce))
-
-	// The command is over when its marker and its report are there, or when
-	// the shell itself has ended.
-	over, stop := make(chan struct{}), make(chan struct{})
-	var rep report
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer close(over)
-		select {
-		case rep = <-reported:
-		case <-gen.exited:
-			return
-		case <-sh.closes:
-			return
-		case <-stop:
-			return
-		}
-		select {
-		case <-marked:
-		case <-gen.exited:
-		case <-sh.closes:
-		case <-stop:
-		}
-	})
-	res := Result{End: watch(ctx, c, began, out, over)}
-	close(stop)
-	wg.Wait()
-	err := sh.settle(ctx, &res, gen, rep, out, Tree{Mark: mark, Group: sh.group, Root: sh.last.pid, Age: time.Since(began)})
-	sh.out.disarm()
-	out.Fill(&res)
-	res.Wall = time.Since(began)
-	return res, err
+	sh.out.attach(out)
+	return sh.attend(ctx, sh.start(c), c.Idle, c.Leave, out)
 }
 
-// settle turns the way a command ended into its result. A shell that is gone
-// is replaced by the next Run.
-func (sh *shell) settle(ctx context.Context, res *Result, gen *generation, rep report, out *Collector, t Tree) error {
-	if res.End == Exited && rep.nonce != "" && !gen.gone() {
-		res.ExitCode = rep.code
-		sh.took(rep)
-		return nil
+// Continue waits on for a command that was left running.
+func (sh *shell) Continue(ctx context.Context, s Step) (Result, error) {
+	if err := checkInput(s.Input); err != nil {
+		return Result{}, err
 	}
-	res.ExitCode = -1
-	if res.End == Exited && gen.gone() {
-		// exit, exec or a kill of the shell: what it left behind goes on.
-		drain(out, gen.ended)
-		if gen.err != nil {
-			return fmt.Errorf("shell: %w", gen.err)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.closed {
+		return Result{}, errShellClosed
+	}
+	j := sh.left
+	if j == nil {
+		return Result{}, ErrNotRunning
+	}
+	out := NewCollector(s.MaxOutput, s.OnOutput)
+	sh.out.attach(out)
+	if !j.over() {
+		if err := sh.act(ctx, j, s); err != nil {
+			sh.out.keep(out)
+			return Result{}, err
 		}
-		res.ExitCode = gen.code
-		if rep.nonce != "" {
-			res.ExitCode = rep.code
-			sh.took(rep)
-		}
-		return nil
 	}
-	kctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killLimit)
-	defer cancel()
-	if err := sh.s.KillTree(kctx, t); err != nil {
-		return fmt.Errorf("kill command: %w", err)
-	}
-	select {
-	case <-gen.exited:
-	case <-kctx.Done():
-		return fmt.Errorf("kill command: its shell did not end: %w", kctx.Err())
-	}
-	drain(out, gen.ended)
-	if gen.err != nil {
-		return fmt.Errorf("shell: %w", gen.err)
-	}
-	if res.End == Exited {
-		return errShellClosed // Close came in the middle of the command
-	}
-	return nil
+	return sh.attend(ctx, j, s.Idle, true, out)
 }
 
-// Close ends a running command and the shell. Background jobs that left the
-// shell live on until the sandbox is closed.
+// Close ends a running command, the shell, and what was stopped in it. Background
+// jobs that left the shell live on until the sandbox is closed.
 func (sh *shell) Close() error {
-	sh.dirMu.Lock()
+	sh.state.Lock()
 	select {
 	case <-sh.closes:
 	default:
 		close(sh.closes)
 	}
-	sh.dirMu.Unlock()
+	sh.state.Unlock()
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.closed {
 		return nil
 	}
 	sh.closed = true
+	if sh.left != nil {
+		<-sh.left.done // closes has ended it
+		sh.leave(nil)
+	}
 	var errs []error
 	if sh.gen != nil {
 		sh.old = append(sh.old, sh.gen)
 		errs = append(errs, sh.end(sh.gen))
 	}
 	for _, gen := range sh.old {
+		if gen.parked != nil {
+			errs = append(errs, sh.endParked(gen))
+		}
 		errs = append(errs, gen.close())
 	}
+	if sh.term != nil {
+		errs = append(errs, sh.term.close(context.Background(), sh.s))
+		sh.term = nil
+	}
 	return errors.Join(errs...)
+}
+
+// endParked kills a stopped command, the shell that waits for it, and its terminal.
+func (sh *shell) endParked(gen *generation) error {
+	ctx, cancel := context.WithTimeout(context.Background(), killLimit)
+	defer cancel()
+	var err error
+	if !gen.gone() {
+		t := *gen.parked
+		t.Age = time.Since(gen.since)
+		if err = sh.s.KillTree(ctx, t); errors.Is(err, ErrLost) {
+			err = nil
+		}
+	}
+	if gen.term != nil {
+		err = errors.Join(err, gen.term.close(ctx, sh.s))
+	}
+	return err
 }
 
 // end closes a shell's input and kills it if it does not leave, as one with a

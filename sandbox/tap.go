@@ -2,65 +2,113 @@ package sandbox
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"sync"
+	"time"
 )
 
-// tap stands between a shell's output stream and the collector of the command
-// that runs, and takes the command's end marker out of the stream. What comes
-// while no command runs (background jobs) is kept, bounded, for the next one.
-type tap struct {
+// sink is where a shell's output goes: to the collector of whoever waits for it.
+// What comes while nobody waits is kept, bounded, for the next one.
+type sink struct {
 	mu      sync.Mutex
-	nonce   []byte
-	out     *Collector // nil between commands
-	held    []byte     // a proper prefix of nonce that ended the last piece
-	seen    chan struct{}
+	out     *Collector // nil while nobody waits
 	between *Collector
 }
 
-// maxBetween bounds the output kept from between two commands.
-const maxBetween = 64 << 10
+func newSink() *sink { return &sink{between: NewCollector(0, nil)} }
 
-func newTap() *tap { return &tap{between: NewCollector(maxBetween, nil)} }
+// attach sends what was kept, and all that follows, to out.
+func (s *sink) attach(out *Collector) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var kept Result
+	s.between.Fill(&kept)
+	s.between = NewCollector(0, nil)
+	s.out = out
+	if kept.Dropped == 0 {
+		out.Write(kept.Output)
+		return
+	}
+	out.Write(kept.Output[:kept.Head])
+	fmt.Fprintf(out, "\n[... %d bytes that came between two calls were not kept ...]\n", kept.Dropped)
+	out.Write(kept.Output[kept.Head:])
+}
 
-// arm sends what follows to out until nonce comes, then closes the channel. A
-// nil out drops it.
-func (t *tap) arm(nonce string, out *Collector) <-chan struct{} {
+// detach keeps what follows.
+func (s *sink) detach() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out = nil
+}
+
+// keep detaches and keeps also what out has got.
+func (s *sink) keep(out *Collector) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out, s.between = nil, out
+	out.silence()
+}
+
+// Write never fails, as collectors never do.
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now().Write(p)
+}
+
+// Last is when output last came.
+func (s *sink) Last() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now().Last()
+}
+
+func (s *sink) now() *Collector {
+	if s.out != nil {
+		return s.out
+	}
+	return s.between
+}
+
+// tap stands between one shell process's output and the sink, and takes a
+// command's end marker out of the stream.
+type tap struct {
+	to io.Writer // never fails
+
+	mu    sync.Mutex
+	nonce []byte
+	mute  bool   // drop what comes before the marker
+	held  []byte // a proper prefix of nonce that ended the last piece
+	seen  chan struct{}
+}
+
+// arm closes the channel when nonce comes.
+func (t *tap) arm(nonce string, mute bool) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flush()
-	t.nonce, t.out, t.seen = []byte(nonce), out, make(chan struct{})
-	if out != nil {
-		var r Result
-		t.between.Fill(&r)
-		t.between = NewCollector(maxBetween, nil)
-		t.put(r.Output)
-	}
+	t.nonce, t.mute, t.seen = []byte(nonce), mute, make(chan struct{})
 	return t.seen
 }
 
-// disarm ends a command whose marker may not have come.
+// disarm gives up a marker that may not have come.
 func (t *tap) disarm() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flush()
-	t.nonce, t.out, t.seen = nil, nil, nil
+	t.nonce, t.mute, t.seen = nil, false, nil
 }
 
 // flush gives up hope that held is the beginning of the marker.
 func (t *tap) flush() {
-	held := t.held
+	t.put(t.held)
 	t.held = nil
-	t.put(held)
 }
 
-// put passes text on. Collectors never fail.
 func (t *tap) put(p []byte) {
-	switch {
-	case len(p) == 0:
-	case t.out != nil:
-		t.out.Write(p)
-	case t.nonce == nil:
-		t.between.Write(p)
+	if len(p) > 0 && !t.mute {
+		t.to.Write(p)
 	}
 }
 
@@ -80,7 +128,7 @@ func (t *tap) Write(p []byte) (int, error) {
 		t.put(p[:i])
 		rest := p[i+len(t.nonce):]
 		close(t.seen)
-		t.nonce, t.out, t.seen = nil, nil, nil
+		t.nonce, t.mute, t.seen = nil, false, nil
 		t.put(rest)
 		return n, nil
 	}

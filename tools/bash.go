@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -18,17 +19,20 @@ var bashText string
 var bashParameters = json.RawMessage(`{
   "type": "object",
   "properties": {
-    "command": {"type": "string", "description": "The bash command to run. Several commands can be joined with && or ; or written on several lines."},
-    "is_input": {"type": "string", "enum": ["true", "false"], "description": "\"true\" sends the command as input to a program that is still running; \"false\" (the default) runs it as a new command."}
+    "command": {"type": "string", "description": "The bash command to run. Several commands can be joined with && or ; or written on several lines. While a command is still running: empty to read more of its output, or C-c, C-d or C-z."},
+    "is_input": {"type": "string", "enum": ["true", "false"], "description": "\"true\" sends the text, and a line break after it, as input to the command that is still running; \"false\" (the default) runs it as a new command."}
   },
   "required": ["command"]
 }`)
 
-// bash runs commands in one shell that lives as long as the trajectory.
+// bash runs commands in one shell that lives as long as the trajectory. A command
+// that prints nothing new for a while is left running; later calls continue it.
 type bash struct {
 	env   Env
 	name  string
 	shell sandbox.Shell // nil until the first command, and after the shell broke
+	left  time.Time     // when the command began that was left running, if one was
+	told  bool          // that there is no input
 }
 
 var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
@@ -49,16 +53,38 @@ func (t *bash) Spec() Spec {
 
 func (t *bash) Run(ctx context.Context, args map[string]any) (Result, error) {
 	command, _ := args["command"].(string)
-	if args["is_input"] == "true" {
-		return Result{Status: Failed, Text: "ERROR: no command is running that could take input. " +
-			"A command either ends by itself or is killed at its time limit. Run it again with its input piped in, such as: printf 'yes\\n' | COMMAND"}, nil
+	bare := strings.TrimSpace(command)
+	key := sandbox.Key(bare)
+	switch key {
+	case sandbox.Interrupt, sandbox.EndInput, sandbox.Suspend:
+	default:
+		key = sandbox.None
 	}
-	if strings.TrimSpace(command) == "" {
-		return Result{Status: Failed, Text: "ERROR: the command is empty, and no command is running whose output could be read. Give a command to run."}, nil
+	if args["is_input"] == "true" && key == sandbox.None {
+		key = sandbox.Enter
 	}
 	if strings.ContainsRune(command, 0) {
 		return Result{}, invalidf("ERROR: the command contains a NUL character, which bash cannot take. Write it as \\0 for printf instead.")
 	}
+	if key != sandbox.None || bare == "" {
+		return t.proceed(ctx, key, command)
+	}
+	if t.left.IsZero() {
+		return t.start(ctx, command, "")
+	}
+	if t.shell.Running() {
+		return Result{Status: Failed, Text: "ERROR: the previous command is still running, so the new one was not run. " + waysOn}, nil
+	}
+	// It has ended since: its last words come first.
+	before, err := t.ended(ctx)
+	if err != nil {
+		return t.broken(ctx, "the shell broke", err)
+	}
+	return t.start(ctx, command, before)
+}
+
+// start runs a new command; before is what the observation begins with.
+func (t *bash) start(ctx context.Context, command, before string) (Result, error) {
 	if t.shell == nil {
 		shell, err := t.env.Sandbox.Shell(ctx)
 		if err != nil {
@@ -66,21 +92,85 @@ func (t *bash) Run(ctx context.Context, args map[string]any) (Result, error) {
 		}
 		t.shell = shell
 	}
+	began := time.Now()
 	run, err := t.shell.Run(ctx, sandbox.Command{
 		Script:    command,
 		Timeout:   t.env.Limits.Command,
 		Idle:      t.env.Limits.Idle,
+		Leave:     true,
 		MaxOutput: maxFull,
 		OnOutput:  t.env.OnOutput,
 	})
 	if err != nil {
 		return t.broken(ctx, "the shell broke while the command ran", err)
 	}
-	result := t.observe(run)
+	return t.saw(ctx, run, began, sandbox.None, before)
+}
+
+// proceed continues the command that was left running.
+func (t *bash) proceed(ctx context.Context, key sandbox.Key, text string) (Result, error) {
+	if t.left.IsZero() {
+		why := map[sandbox.Key]string{
+			sandbox.None:  "the command is empty, and no command is running whose output could be read. Give a command to run.",
+			sandbox.Enter: "no command is running that could take input. Run a command first; if it asks for something it is left running, and then takes input.",
+		}[key]
+		if why == "" {
+			why = fmt.Sprintf("no command is running that %s could be sent to.", key)
+		}
+		return Result{Status: Failed, Text: "ERROR: " + why}, nil
+	}
+	unsent := key != sandbox.None && !t.shell.Running()
+	if unsent {
+		key = sandbox.None
+	}
+	var input []byte
+	if key == sandbox.Enter {
+		input = []byte(text)
+	}
+	run, err := t.shell.Continue(ctx, sandbox.Step{
+		Key:       key,
+		Input:     input,
+		Idle:      t.env.Limits.Idle,
+		MaxOutput: maxFull,
+		OnOutput:  t.env.OnOutput,
+	})
+	if errors.Is(err, sandbox.ErrInput) {
+		return Result{Status: Failed, Text: fmt.Sprintf("ERROR: %s. The command is still running.", Clean([]byte(err.Error())))}, nil
+	}
+	if err != nil {
+		return t.broken(ctx, "the shell broke while the command ran", err)
+	}
+	first := previousOutput
+	if unsent {
+		first = "[The command had ended before anything could be sent to it.]\n" + first
+	}
+	return t.saw(ctx, run, t.left, key, first)
+}
+
+// saw makes the observation of a command that began at that time.
+func (t *bash) saw(ctx context.Context, run sandbox.Result, began time.Time, key sandbox.Key, first string) (Result, error) {
+	t.left = time.Time{}
+	if run.End == sandbox.Left {
+		t.left = began
+	}
+	result := t.observe(run, key, first)
 	if run.End == sandbox.Cancelled {
 		return result, context.Cause(ctx)
 	}
 	return result, nil
+}
+
+// ended is what is left to say of a command that ended unseen.
+func (t *bash) ended(ctx context.Context) (string, error) {
+	run, err := t.shell.Continue(ctx, sandbox.Step{MaxOutput: maxFull})
+	if err != nil {
+		return "", err
+	}
+	var r Result
+	ending, _, _ := strings.Cut(t.ending(run, sandbox.None, &r), "\n")
+	t.left = time.Time{}
+	r.show(run, texts{first: previousOutput, none: nothingPrinted, cut: cutNote, last: ending + "\n[Below is the output of the new command.]\n"}, t.env.Limits.Observation/2)
+	return r.Text, nil
 }
 
 // broken gives up the shell. The next command gets a fresh one, unless the
@@ -90,7 +180,7 @@ func (t *bash) broken(ctx context.Context, what string, err error) (Result, erro
 		if closing := t.shell.Close(); closing != nil {
 			err = fmt.Errorf("%w (closing the shell: %v)", err, closing)
 		}
-		t.shell = nil
+		t.shell, t.left = nil, time.Time{}
 	}
 	if terminal(ctx, err) {
 		return Result{}, err
@@ -104,54 +194,6 @@ func (t *bash) Close() error {
 		return nil
 	}
 	shell := t.shell
-	t.shell = nil
+	t.shell, t.left = nil, time.Time{}
 	return shell.Close()
-}
-
-// cutNote stands where the middle of an output was cut out.
-const cutNote = "\n[... %d characters are cut here. To see them, send the output to a file and read parts of it: COMMAND > /tmp/out.txt 2>&1; sed -n '100,200p' /tmp/out.txt ...]\n"
-
-// observe makes the text for the model: the output, then how it ended.
-func (t *bash) observe(run sandbox.Result) Result {
-	result := Result{Status: OK, Exit: &run.ExitCode}
-	ending := t.ending(run, &result)
-	result.show(run, texts{none: "[The command printed nothing.]", cut: cutNote, last: ending}, t.env.Limits.Observation)
-	return result
-}
-
-// ending says how the command ended and where the shell now is.
-func (t *bash) ending(run sandbox.Result, result *Result) string {
-	var text string
-	switch run.End {
-	case sandbox.TimedOut:
-		result.Status, result.Exit = TimedOut, nil
-		result.Limit, result.Bound = "tools.command_timeout", t.env.Limits.Command
-		text = fmt.Sprintf("[The command timed out after %s and was killed, with every process it had started. "+
-			"If it needs longer, run it in the background with its output in a file: COMMAND > /tmp/out.txt 2>&1 &]", seconds(t.env.Limits.Command))
-	case sandbox.IdledOut:
-		result.Status, result.Exit = TimedOut, nil
-		result.Limit, result.Bound = "tools.no_output_timeout", t.env.Limits.Idle
-		text = fmt.Sprintf("[The command had no new output after %s and was killed, with every process it had started. "+
-			"If it waits for input, pipe the input in; if it only needs longer, run it in the background with its output in a file: COMMAND > /tmp/out.txt 2>&1 &]", seconds(t.env.Limits.Idle))
-	case sandbox.Cancelled:
-		result.Status, result.Exit = Failed, nil
-		text = "[The command was cancelled and killed, with every process it had started.]"
-	default:
-		if run.ExitCode != 0 {
-			result.Status = Failed
-		}
-		text = fmt.Sprintf("[The command completed with exit code %d.]", run.ExitCode)
-	}
-	text += "\n[Current working directory: " + Clean([]byte(t.shell.Dir())) + "]"
-	if result.Exit != nil {
-		text += fmt.Sprintf("\n[Command finished with exit code %d]", run.ExitCode)
-	}
-	return text
-}
-
-func seconds(d time.Duration) string {
-	if d%time.Second == 0 {
-		return fmt.Sprintf("%d seconds", d/time.Second)
-	}
-	return fmt.Sprintf("%.1f seconds", d.Seconds())
 }

@@ -33,7 +33,7 @@ func TestInAContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	r, err := New(Env{Sandbox: s, Limits: Limits{Command: 20 * time.Second, Idle: 2 * time.Second}}, Enabled{Bash: true, Editor: true, Finish: true})
+	r, err := New(Env{Sandbox: s, Limits: Limits{Command: 5 * time.Second, Idle: time.Second}}, Enabled{Bash: true, Editor: true, Finish: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,16 @@ func TestInAContainer(t *testing.T) {
 	has(t, edits(t, r, "undo_edit", "/work/pkg/run.sh"), OK)
 	has(t, edits(t, r, "undo_edit", "/work/pkg/run.sh"), OK, "the file is removed")
 	has(t, edits(t, r, "view", "/work/pkg/run.sh"), Failed, "does not exist")
-	has(t, call(t, r, "execute_bash", `{"command": "echo begun; sleep 600"}`), TimedOut, "begun\n[The command had no new output after 2 seconds")
+	has(t, call(t, r, "execute_bash", `{"command": "echo begun; sleep 600"}`), OK, "begun\n[The command has printed nothing new for 1 seconds and is still running")
+	has(t, call(t, r, "execute_bash", `{"command": "pwd"}`), Failed, "ERROR: the previous command is still running")
+	has(t, call(t, r, "execute_bash", `{"command": "C-c", "is_input": "true"}`), Failed, "[Below is the output of the previous command.]\n[Nothing new was printed.]\n[The command completed with exit code 130.]")
+	has(t, call(t, r, "execute_bash", `{"command": "python3 -q"}`), OK, ">>> \n[The command has printed nothing new")
+	has(t, call(t, r, "execute_bash", `{"command": "print(6 * 7)", "is_input": "true"}`), OK, "command.]\n42\n>>> \n[The command has")
+	has(t, call(t, r, "execute_bash", `{"command": "C-d"}`), OK, "[The command completed with exit code 0.]")
+	has(t, call(t, r, "execute_bash", `{"command": "sleep 600", "is_input": "false"}`), OK, "still running")
+	has(t, call(t, r, "execute_bash", `{"command": "C-z"}`), OK, "[The command was stopped. Its processes still exist: pid ", "functions and shell options are gone.]\n[Current working directory: /work/pkg]")
+	has(t, call(t, r, "execute_bash", `{"command": "pkill -9 sleep"}`), OK)
+	has(t, call(t, r, "execute_bash", `{"command": "while :; do echo on; sleep 0.2; done"}`), TimedOut, "on\n[The command timed out after 5 seconds and was killed")
 	got := call(t, r, "execute_bash", `{"command": "pwd; pgrep sleep"}`)
 	has(t, got, Failed, "/work/pkg\n[The command completed with exit code 1.]")
 	if strings.Contains(got.Text, "\x1b") {

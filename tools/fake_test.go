@@ -20,6 +20,8 @@ type fakeSandbox struct {
 	lost   bool
 	shells int
 	shell  func(sandbox.Command) (sandbox.Result, error)
+	step   func(sandbox.Step) (sandbox.Result, error)                     // of a command that was left running
+	ended  bool                                                           // it has ended by itself
 	exec   func(context.Context, sandbox.Command) (sandbox.Result, error) // nil: rm only
 }
 
@@ -138,8 +140,12 @@ type fakeShell struct{ f *fakeSandbox }
 func (s *fakeShell) Run(_ context.Context, c sandbox.Command) (sandbox.Result, error) {
 	return s.f.shell(c)
 }
-func (s *fakeShell) Dir() string  { return "/work" }
-func (s *fakeShell) Close() error { return nil }
+func (s *fakeShell) Continue(_ context.Context, c sandbox.Step) (sandbox.Result, error) {
+	return s.f.step(c)
+}
+func (s *fakeShell) Running() bool { return !s.f.ended }
+func (s *fakeShell) Dir() string   { return "/work" }
+func (s *fakeShell) Close() error  { return nil }
 
 // newTools makes all tools on f.
 func newTools(t testing.TB, f *fakeSandbox, l Limits) *Registry {

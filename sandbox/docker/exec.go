@@ -48,7 +48,7 @@ func (c *Container) launch(ctx context.Context, p sandbox.Proc, who as) (*proces
 	}
 	argv := p.Argv
 	marker := ""
-	if p.Merge {
+	if p.Merge && !p.Terminal {
 		marker = newMarker()
 		argv = reporting(marker, argv)
 	}
@@ -58,12 +58,12 @@ func (c *Container) launch(ctx context.Context, p sandbox.Proc, who as) (*proces
 	}
 	made, err := c.p.engine.ContainerExecCreate(ctx, c.id, container.ExecOptions{
 		Cmd: argv, Env: env, WorkingDir: c.abs(p.Dir), User: who.user,
-		AttachStdin: p.Stdin, AttachStdout: true, AttachStderr: true,
+		AttachStdin: p.Stdin || p.Terminal, AttachStdout: true, AttachStderr: true, Tty: p.Terminal,
 	})
 	if err != nil {
 		return nil, c.check(err)
 	}
-	conn, err := c.p.engine.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{})
+	conn, err := c.p.engine.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{Tty: p.Terminal})
 	if err != nil {
 		return nil, c.check(err)
 	}
@@ -72,7 +72,7 @@ func (c *Container) launch(ctx context.Context, p sandbox.Proc, who as) (*proces
 
 // follow splits the engine's stream into the process's outputs.
 func (c *Container) follow(exec string, conn types.HijackedResponse, p sandbox.Proc, marker string) *process {
-	x := &process{c: c, exec: exec, conn: conn, stdin: p.Stdin, mark: p.Env[sandbox.MarkVar],
+	x := &process{c: c, exec: exec, conn: conn, stdin: p.Stdin || p.Terminal, mark: p.Env[sandbox.MarkVar],
 		killed: make(chan struct{}), ended: make(chan struct{})}
 	c.running.add(x)
 	var out, err *io.PipeWriter
@@ -86,7 +86,12 @@ func (c *Container) follow(exec string, conn types.HijackedResponse, p sandbox.P
 	x.code = report.code
 	x.joined.Go(func() {
 		defer close(x.ended)
-		_, failed := stdcopy.StdCopy(report, second, conn.Reader)
+		var failed error
+		if p.Terminal {
+			_, failed = io.Copy(out, conn.Reader) // one stream, as it is
+		} else {
+			_, failed = stdcopy.StdCopy(report, second, conn.Reader)
+		}
 		if failed == nil {
 			failed = report.flush()
 		}

@@ -60,31 +60,43 @@ func (c *Container) KillTree(ctx context.Context, t sandbox.Tree) error {
 
 // killInMain has the main process kill a tree, one at a time.
 func (c *Container) killInMain(ctx context.Context, t sandbox.Tree, began time.Time) error {
+	_, code, err := c.inMain(ctx, t, began, sandbox.KillLine)
+	if err == nil && code != 0 {
+		err = errors.New("some processes do not die")
+	}
+	return err
+}
+
+// inMain has the main process run a line that looks for a tree; what it printed
+// and its exit code.
+func (c *Container) inMain(ctx context.Context, t sandbox.Tree, began time.Time, line func(sandbox.Tree, time.Duration) string) (string, int, error) {
 	select {
 	case c.killing <- struct{}{}:
 		defer func() { <-c.killing }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return "", -1, ctx.Err()
 	case <-c.lost:
-		return c.gone
+		return "", -1, c.gone
 	}
 	m, err := c.talk(ctx)
 	if err != nil {
-		return err
+		return "", -1, err
 	}
 	defer m.close()
 	// Only a process that answers is told what to kill: one that goes on after
 	// having been given up would kill by pids that are others' by then.
 	if _, err := m.ask(":", m.first, answerLimit); err != nil {
-		return err
+		return "", -1, err
 	}
 	lived := time.Since(c.started)
 	t.Age = time.Since(began) + lived/4000 // clocks of two machines may differ by as much
-	code, err := m.ask(sandbox.KillLine(t, lived), m.second, 0)
-	if err == nil && code != 0 {
-		err = errors.New("some processes do not die")
+	code, err := m.ask(line(t, lived), m.second, 0)
+	if err != nil {
+		return "", -1, err
 	}
-	return err
+	var said sandbox.Result // all of it has come before the code
+	m.said.Fill(&said)
+	return string(said.Output), code, nil
 }
 
 // mainProcess is a conversation of two questions with the container's main
@@ -93,7 +105,8 @@ type mainProcess struct {
 	ctx           context.Context
 	conn          types.HijackedResponse
 	first, second *reportReader
-	ended         chan struct{} // closed when the engine has ended the stream
+	said          *sandbox.Collector // what the second question's line printed
+	ended         chan struct{}      // closed when the engine has ended the stream
 }
 
 func (c *Container) talk(ctx context.Context) (*mainProcess, error) {
@@ -101,8 +114,8 @@ func (c *Container) talk(ctx context.Context) (*mainProcess, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSilent, err)
 	}
-	m := &mainProcess{ctx: ctx, conn: conn, ended: make(chan struct{})}
-	m.second = &reportReader{out: io.Discard, marker: []byte(newMarker()), code: make(chan int, 1)}
+	m := &mainProcess{ctx: ctx, conn: conn, said: sandbox.NewCollector(64<<10, nil), ended: make(chan struct{})}
+	m.second = &reportReader{out: m.said, marker: []byte(newMarker()), code: make(chan int, 1)}
 	m.first = &reportReader{out: m.second, marker: []byte(newMarker()), code: make(chan int, 1)}
 	go func() {
 		defer close(m.ended)

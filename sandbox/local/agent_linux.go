@@ -155,6 +155,8 @@ func (a *agent) answer(req request, files []*os.File) {
 	switch req.Op {
 	case opKill:
 		err = killTree(req.Tree, req.Young)
+	case opSignal:
+		r.Pids, err = signalTree(req)
 	case opRead:
 		f, err = a.openRead(req.Path)
 	case opWrite:
@@ -185,6 +187,10 @@ func (a *agent) answer(req request, files []*os.File) {
 // shell: a line on its output and code 127 or 126.
 func (a *agent) start(req request, files []*os.File) {
 	defer closeAll(files)
+	if req.Terminal {
+		a.startOnTerminal(req, files)
+		return
+	}
 	want := 1
 	if req.Stdin {
 		want++
@@ -199,7 +205,7 @@ func (a *agent) start(req request, files []*os.File) {
 		return
 	}
 	done := make(chan error)
-	a.spawn <- func() { done <- a.fork(req, files) }
+	a.spawn <- func() { done <- a.fork(req, files, nil) }
 	err := <-done
 	if err == nil {
 		return
@@ -218,7 +224,8 @@ func (a *agent) start(req request, files []*os.File) {
 	a.reply(response{ID: req.ID, Exit: true, Code: code})
 }
 
-func (a *agent) fork(req request, files []*os.File) error {
+// fork starts the command and answers, with descriptors where there are any.
+func (a *agent) fork(req request, files []*os.File, answer []int) error {
 	dir := req.Dir
 	if dir == "" {
 		dir = a.cfg.Workdir
@@ -234,7 +241,7 @@ func (a *agent) fork(req request, files []*os.File) error {
 		return err
 	}
 	in := files
-	if !req.Stdin {
+	if !req.Stdin && !req.Terminal {
 		null, err := os.Open("/dev/null")
 		if err != nil {
 			return err
@@ -242,11 +249,11 @@ func (a *agent) fork(req request, files []*os.File) error {
 		defer null.Close()
 		in = append([]*os.File{null}, files...)
 	}
-	fds := []uintptr{in[0].Fd(), in[1].Fd(), in[len(in)-1].Fd()}
+	fds := []uintptr{in[0].Fd(), in[min(1, len(in)-1)].Fd(), in[len(in)-1].Fd()}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	pid, err := syscall.ForkExec(path, req.Argv, &syscall.ProcAttr{
-		Dir: dir, Env: env, Files: fds, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: dir, Env: env, Files: fds, Sys: &syscall.SysProcAttr{Setsid: true, Setctty: req.Terminal},
 	})
 	if err != nil {
 		return &os.PathError{Op: "exec", Path: req.Argv[0], Err: err}
@@ -254,7 +261,7 @@ func (a *agent) fork(req request, files []*os.File) error {
 	a.children[pid] = req.ID
 	a.forked.Broadcast()
 	// Under the lock: the answer must go out before the reaper tells the exit.
-	a.reply(response{ID: req.ID})
+	a.reply(response{ID: req.ID}, answer...)
 	return nil
 }
 

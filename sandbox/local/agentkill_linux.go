@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -122,8 +123,47 @@ func killTree(t sandbox.Tree, young uint64) error {
 // is found where age was measured: on a busy machine the init hears of it later.
 func youngFrom(age time.Duration) (uint64, error) {
 	now, err := uptimeTicks()
+	if age < 0 {
+		return math.MaxUint64, err // no process is that young
+	}
 	// Age was measured a moment ago, and start times are cut to ticks.
 	return now - min(now, uint64((age+3*tick)/tick)), err
+}
+
+var signals = map[sandbox.Signal]syscall.Signal{sandbox.Probe: 0, sandbox.Int: syscall.SIGINT,
+	sandbox.Stop: syscall.SIGSTOP, sandbox.Kill: syscall.SIGKILL}
+
+// signalTree is sandbox.Starter's Signal.
+func signalTree(req request) ([]int, error) {
+	t := req.Tree
+	sig, known := signals[req.Signal]
+	if t.Mark == "" || t.Root == 1 || t.Root == os.Getpid() || !known {
+		return nil, fmt.Errorf("signal %s to tree %+v: not a tree of commands", req.Signal, t)
+	}
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	var pids, hit []int
+	if req.Root && t.Root > 1 {
+		pids = append(pids, t.Root)
+	}
+	for _, pid := range inTree(all, t, req.Young, os.Getpid()) {
+		if pid > 1 && pid != t.Root && (t.Root == 0 || all[pid].Session == t.Root) {
+			pids = append(pids, pid)
+		}
+	}
+	for _, pid := range pids {
+		err := syscall.Kill(pid, sig)
+		if errors.Is(err, syscall.ESRCH) {
+			continue // it has ended
+		}
+		if err != nil {
+			return hit, fmt.Errorf("signal %d: %w", pid, err)
+		}
+		hit = append(hit, pid)
+	}
+	return hit, nil
 }
 
 // killLimit bounds the killing from inside; the owner's own limit is longer.

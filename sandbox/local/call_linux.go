@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -141,7 +142,7 @@ func (b *folder) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, er
 		closeAll(keep)
 		return nil, err
 	}
-	if p.Stdin {
+	if p.Stdin && !p.Terminal {
 		r, w, err := os.Pipe()
 		if err != nil {
 			return fail(err)
@@ -153,6 +154,9 @@ func (b *folder) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, er
 	if !p.Merge {
 		outputs = append(outputs, &pr.err)
 	}
+	if p.Terminal {
+		outputs = nil // the answer brings the terminal
+	}
 	for _, to := range outputs {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -161,7 +165,7 @@ func (b *folder) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, er
 		*to = r
 		pass, keep = append(pass, w), append(keep, r)
 	}
-	c, err := b.request(request{Op: opStart, Argv: p.Argv, Dir: p.Dir, Env: p.Env, Stdin: p.Stdin, Merge: p.Merge}, true, pass...)
+	c, err := b.request(request{Op: opStart, Argv: p.Argv, Dir: p.Dir, Env: p.Env, Stdin: p.Stdin, Merge: p.Merge, Terminal: p.Terminal}, true, pass...)
 	if err != nil {
 		return fail(err)
 	}
@@ -179,6 +183,12 @@ func (b *folder) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, er
 		return fail(err)
 	}
 	closeAll(pass)
+	if p.Terminal {
+		if c.file == nil {
+			return fail(errors.New("a terminal was answered without its descriptor"))
+		}
+		pr.in, pr.out = c.file, c.file
+	}
 	return pr, nil
 }
 
@@ -221,6 +231,16 @@ func (p *process) Wait() (int, error) {
 func (p *process) Close() error {
 	p.close1.Do(func() { closeAll([]*os.File{p.in, p.out, p.err}) })
 	return nil
+}
+
+// Signal has the init signal the tree.
+func (b *folder) Signal(ctx context.Context, t sandbox.Tree, sig sandbox.Signal, root bool) ([]int, error) {
+	young, err := youngFrom(t.Age)
+	if err != nil {
+		return nil, err
+	}
+	r, _, err := b.ask(ctx, request{Op: opSignal, Tree: t, Young: young, Signal: sig, Root: root})
+	return r.Pids, err
 }
 
 // KillTree has the init kill the tree.

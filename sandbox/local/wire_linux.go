@@ -36,6 +36,7 @@ const (
 	opList
 	opUnpack // descriptor: where to read the tar stream
 	opPack   // descriptor: where to write the tar stream
+	opSignal // Signal to Tree, Root too if asked for; answers with Pids
 )
 
 type request struct {
@@ -50,6 +51,10 @@ type request struct {
 	Mode  fs.FileMode
 	Tree  sandbox.Tree
 	Young uint64 // start time from which a process is younger than Tree.Age
+	// Terminal has a start open one: no descriptors, the answer has its other side.
+	Terminal bool
+	Signal   sandbox.Signal
+	Root     bool
 }
 
 type response struct {
@@ -59,6 +64,7 @@ type response struct {
 	Err   string
 	Gone  bool // Err is fs.ErrNotExist
 	Infos []info
+	Pids  []int
 	NS    uint64 // of the hello: inode of the pid namespace
 }
 

@@ -41,6 +41,16 @@ func Run(t *testing.T, open Open) {
 	} {
 		t.Run(g.name, func(t *testing.T) { g.test(t, opened(t, open)) })
 	}
+	t.Run("interactive", func(t *testing.T) {
+		// They wait most of the time, so they do it together.
+		for name, test := range map[string]func(*testing.T, sandbox.Sandbox){"programs": testInteractive, "keys": testKeys, "left running": testLeft} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, opened(t, open))
+			})
+		}
+	})
+	t.Run("no room", func(t *testing.T) { testNoRoom(t, opened(t, limited(open, bombLimit))) })
 	t.Run("fork bombs", func(t *testing.T) { testBombs(t, opened(t, limited(open, bombLimit))) })
 	t.Run("fresh", func(t *testing.T) { testFresh(t, open) })
 	t.Run("snapshot", func(t *testing.T) { testSnapshot(t, open) })
