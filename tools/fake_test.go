@@ -65,10 +65,10 @@ func (f *fakeSandbox) Exec(ctx context.Context, c sandbox.Command) (sandbox.Resu
 		}
 		return f.exec(ctx, c)
 	}
-	if len(c.Argv) != 4 || c.Argv[0] != "rm" {
+	if len(c.Argv) != 5 || c.Argv[2] != removal {
 		return sandbox.Result{}, fmt.Errorf("unexpected command %q", c.Argv)
 	}
-	delete(f.files, c.Argv[3])
+	delete(f.files, c.Argv[4])
 	return sandbox.Result{End: sandbox.Exited}, f.gone()
 }
 

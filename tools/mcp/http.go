@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -56,6 +57,11 @@ func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	for name, values := range c.headers {
 		r.Header[name] = values
+	}
+	if r.Method == http.MethodDelete { // the end of a session, which a server busy with a call may not answer
+		ctx, cancel := context.WithTimeout(r.Context(), grace)
+		defer cancel()
+		r = r.WithContext(ctx)
 	}
 	resp, err := c.next.RoundTrip(r)
 	if err == nil && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
