@@ -114,6 +114,7 @@ type Tools struct {
 	Idle        Duration `toml:"no_output_timeout" json:"no_output_timeout"`
 	Observation int      `toml:"max_observation_chars" json:"max_observation_chars"`
 	File        int      `toml:"max_view_chars" json:"max_view_chars"`
+	Switches
 	OwnTools
 }
 
