@@ -73,9 +73,10 @@ type Servers struct {
 	listed []*mcp.Listed
 }
 
-// OpenServers reaches each server that the configuration has and asks for its
-// tools, all at once. client is our version. progress hears what each one has.
-func OpenServers(ctx context.Context, c Config, client string, progress func(string)) (*Servers, error) {
+// AskServers reaches each server that the configuration has and asks for its
+// tools, all at once. client is our version. There is an error, or nil, for each.
+// nil: the configuration has none.
+func AskServers(ctx context.Context, c Config, client string) (*Servers, []error) {
 	if !c.Tools.MCP || len(c.Tools.Servers) == 0 {
 		return nil, nil
 	}
@@ -83,13 +84,24 @@ func OpenServers(ctx context.Context, c Config, client string, progress func(str
 	failed := make([]error, len(s.config))
 	var asking sync.WaitGroup
 	for i, one := range s.config {
-		asking.Go(func() {
-			if s.listed[i], failed[i] = mcp.List(ctx, one.server(client)); failed[i] != nil {
-				failed[i] = fmt.Errorf("MCP server %s: %w", one.Name, failed[i])
-			}
-		})
+		asking.Go(func() { s.listed[i], failed[i] = mcp.List(ctx, one.server(client)) })
 	}
 	asking.Wait()
+	return s, failed
+}
+
+// OpenServers are the servers for a run: all of them, or an error. progress hears
+// what each one has.
+func OpenServers(ctx context.Context, c Config, client string, progress func(string)) (*Servers, error) {
+	s, failed := AskServers(ctx, c, client)
+	if s == nil {
+		return nil, nil
+	}
+	for i, err := range failed {
+		if err != nil {
+			failed[i] = fmt.Errorf("MCP server %s: %w", s.config[i].Name, err)
+		}
+	}
 	err := errors.Join(failed...)
 	if err == nil {
 		// Names, schemas and rules, now that all tools are known.
@@ -98,10 +110,15 @@ func OpenServers(ctx context.Context, c Config, client string, progress func(str
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	for _, l := range s.listed {
-		progress(fmt.Sprintf("mcp %s: %s", l.Name, plural(len(l.Tools), "tool")))
+	for i := range s.config {
+		progress("mcp " + s.Describe(i))
 	}
 	return s, nil
+}
+
+// Describe says how many tools a server has, by its place in the configuration.
+func (s *Servers) Describe(i int) string {
+	return s.config[i].Name + ": " + plural(len(s.listed[i].Tools), "tool")
 }
 
 func plural(n int, what string) string {
