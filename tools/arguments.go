@@ -75,7 +75,7 @@ func checkArguments(tool string, schema *jsonschema.Resolved, args map[string]an
 		if !ok {
 			return invalidf("ERROR: argument %q of %s must be %s, not %s. %s", clipWord(name), tool, c.expected(p), kindOf(args[name]), signature(tool, s))
 		}
-		if len(p.Enum) > 0 && !slices.ContainsFunc(p.Enum, func(v any) bool { return asJSON(v) == asJSON(value) }) {
+		if len(p.Enum) > 0 && !among(p.Enum, value) {
 			return invalidf("ERROR: argument %q of %s must be one of %s, not %q.", clipWord(name), tool, choices(p), clipWord(fmt.Sprint(value)))
 		}
 		args[name] = value
@@ -91,6 +91,11 @@ func checkArguments(tool string, schema *jsonschema.Resolved, args map[string]an
 		return invalidf("ERROR: the arguments of %s do not fit: %s. %s", tool, reason, signature(tool, s))
 	}
 	return nil
+}
+
+func among(enum []any, value any) bool {
+	text := asJSON(value)
+	return slices.ContainsFunc(enum, func(v any) bool { return asJSON(v) == text })
 }
 
 // beyond is the schema of an argument that is not among the properties, nil

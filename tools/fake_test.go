@@ -97,6 +97,9 @@ func (f *fakeSandbox) WriteFile(_ context.Context, p string, data []byte, mode f
 }
 
 func (f *fakeSandbox) Stat(_ context.Context, p string) (fs.FileInfo, error) {
+	if err := f.gone(); err != nil {
+		return nil, err
+	}
 	if data, ok := f.files[p]; ok {
 		return fakeInfo{path.Base(p), false, int64(len(data))}, f.gone()
 	}
@@ -109,6 +112,9 @@ func (f *fakeSandbox) Stat(_ context.Context, p string) (fs.FileInfo, error) {
 }
 
 func (f *fakeSandbox) ReadDir(_ context.Context, p string) ([]fs.FileInfo, error) {
+	if err := f.gone(); err != nil {
+		return nil, err
+	}
 	seen := map[string]fakeInfo{}
 	for name := range f.files {
 		rest, below := strings.CutPrefix(name, strings.TrimSuffix(p, "/")+"/")
