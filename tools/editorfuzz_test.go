@@ -140,3 +140,45 @@ func TestEditorInSandboxes(t *testing.T) {
 		}
 	})
 }
+
+// What kind of file it is stays, and what is none is refused.
+func TestEditorKeepsFiles(t *testing.T) {
+	inLevels(t, []local.Level{local.Bubblewrap, local.Namespaces, local.None}, func(t *testing.T, sb sandbox.Sandbox) {
+		r, err := New(Env{Sandbox: sb}, Enabled{Bash: true, Editor: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		dir := sb.Workdir()
+		sh := func(script, want string) {
+			t.Helper()
+			got := call(t, r, "execute_bash", fmt.Sprintf(`{"command": %q}`, script))
+			if text, _, _ := strings.Cut(got.Text, "\n[The command completed"); text != want {
+				t.Errorf("%s: %q, want %q", script, text, want)
+			}
+		}
+		const none = "[The command printed nothing.]"
+		sh("cd "+dir+" && printf 'a\\nb' > f && chmod 751 f && ln -s f link && ln f hard && ln -s new dangling && mkfifo pipe && printf x > ro && chmod 400 ro && mkdir d && ln -s d dlink && truncate -s 10485761 large", none)
+		has(t, edits(t, r, "str_replace", dir+"/link", "old_str", "a", "new_str", "é"), OK, "1\té")
+		sh("readlink link; stat -c %a f; od -An -tx1 f | tr -d ' '; cmp f hard", "f\n751\nc3a90a62")
+		has(t, edits(t, r, "insert", dir+"/ro", "insert_line", 1, "new_str", "y"), OK)
+		sh("stat -c %a ro; cat ro", "400\nx\ny")
+		has(t, edits(t, r, "create", dir+"/dangling", "file_text", "new\n"), OK)
+		sh("readlink dangling; cat new", "new\nnew")
+		has(t, edits(t, r, "undo_edit", dir+"/dangling"), OK, "the file is removed")
+		sh("readlink dangling; ls new 2>&1 | grep -c 'No such'", "new\n1")
+		has(t, edits(t, r, "view", dir+"/dlink"), OK)
+		has(t, edits(t, r, "insert", dir+"/dlink", "insert_line", 0, "new_str", "y"), Failed, "is a directory; give the path of a file")
+		has(t, edits(t, r, "create", dir+"/f/g", "file_text", ""), Failed)
+		has(t, edits(t, r, "view", dir+"/pipe"), Failed, "is no regular file (prw")
+		has(t, edits(t, r, "create", dir+"/pipe", "file_text", ""), Failed, "exists already")
+		has(t, edits(t, r, "view", dir+"/large"), Failed, "has 10485761 bytes, and the editor takes files of up to 10 MiB; see parts of it with sed -n")
+		has(t, edits(t, r, "undo_edit", dir+"/link"), OK)
+		sh("cat f", "a\nb")
+		has(t, edits(t, r, "view", "/dev/zero"), Failed) // where it is: no regular file
+	})
+}

@@ -159,8 +159,10 @@ func TestRemoteTimeout(t *testing.T) {
 
 // One that stands still is killed at the end, and its process with it.
 func TestRemoteStandsStill(t *testing.T) {
-	l := listed(t, stdioServer(t, "server"))
-	r := withServer(t, Server{Listed: l, Timeout: 200 * time.Millisecond})
+	s := stdioServer(t, "server")
+	s.Shared = true
+	l := listed(t, s)
+	r, other := withServer(t, Server{Listed: l, Timeout: 200 * time.Millisecond}), withServer(t, Server{Listed: l})
 	if got := call(t, r, "test__stop", "{}"); got.Status != TimedOut {
 		t.Errorf("%s %q", got.Status, got.Text)
 	}
@@ -168,7 +170,7 @@ func TestRemoteStandsStill(t *testing.T) {
 	if got := call(t, r, "test__echo", `{"cursor": null, "text": "`+strings.Repeat("x", 1<<20)+`"}`); got.Status != TimedOut {
 		t.Errorf("%s, %d characters", got.Status, len(got.Text))
 	}
-	if got := call(t, r, "test__count", "{}"); got.Status != OK || !strings.HasPrefix(got.Text, "[The server test was started anew") {
+	if got := call(t, other, "test__count", "{}"); got.Status != OK || !strings.HasPrefix(got.Text, "[The server test was started anew") {
 		t.Errorf("%s %q", got.Status, got.Text)
 	}
 }
