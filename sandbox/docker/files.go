@@ -271,6 +271,9 @@ stat -c '%f %s %Y %n/' -- .* * 2>/dev/null; [ $? -le 1 ]`)
 		return nil, fmt.Errorf("read directory %s: too many entries", p)
 	}
 	list := []fs.FileInfo{}
+	if len(r.Output) == 0 { // an empty one, where .* leaves . and .. out
+		return list, nil
+	}
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(r.Output), "/\n"), "/\n") {
 		fields := strings.SplitN(entry, " ", 4)
 		if len(fields) != 4 {
