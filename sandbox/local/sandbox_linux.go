@@ -109,6 +109,11 @@ func (s *Sandbox) ReadDir(ctx context.Context, path string) ([]fs.FileInfo, erro
 	return s.now.Load().ReadDir(ctx, path)
 }
 
+// Walk lists the regular files of a folder.
+func (s *Sandbox) Walk(ctx context.Context, dir string, skip []string) ([]sandbox.Entry, error) {
+	return s.now.Load().Walk(ctx, dir, skip)
+}
+
 // CopyIn has the init unpack the stream.
 func (s *Sandbox) CopyIn(ctx context.Context, dst string, tar io.Reader) error {
 	return s.now.Load().CopyIn(ctx, dst, tar)

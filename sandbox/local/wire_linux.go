@@ -36,6 +36,7 @@ const (
 	opList
 	opUnpack // descriptor: where to read the tar stream
 	opPack   // descriptor: where to write the tar stream
+	opWalk   // Argv: names to skip; descriptor: where to write the listing
 )
 
 type request struct {
