@@ -186,14 +186,24 @@ func f 2-2 in -
   .b
   . c (1)
   .d("x" .join(y), 1 .real(), 1..hex(), z[0].w()))
+class A:
+    def f(self):
+        return super().f(super(A, self)
+            .g())
 `, `
 var x 1-4 in -
+class A 5-8 in -
+func f 6-8 in A
 3 x calls a.b.c
 4 x calls .d
 4 x calls .join
 4 x calls .real
 4 x calls .hex
 4 x calls .w
+7 f calls super
+7 f calls super().f
+7 f calls super
+8 f calls super().g
 `},
 		"form feed and line ends": {"\ufeffclass A:\r\n\fclass B:\r  def f(): 'x\\\r\ny'\r\n", `
 class A 1-1 in -

@@ -88,48 +88,42 @@ func (p *python) recover(at int) bool {
 // made of it. With a dot in front it belongs to an expression: ".join". name is
 // not empty if its parts stand apart, with white space between them.
 func (p *python) chain(start int, name string) {
-	src, end, line := p.src, p.pos, p.line
-	for end < len(src) {
-		switch src[end] {
+	src := p.src
+	for p.pos < len(src) {
+		switch src[p.pos] {
 		case '.':
-			if end+1 < len(src) && startsWord(src[end+1]) {
-				next := wordEnd(src, end+1)
+			if p.pos+1 < len(src) && startsWord(src[p.pos+1]) {
+				next := wordEnd(src, p.pos+1)
 				if name != "" {
-					name = join(name, src[end+1:next])
+					name = join(name, src[p.pos+1:next])
 				}
-				end = next
+				p.pos = next
 				continue
 			}
 		case '(':
 			if name == "" {
-				name = src[start:end]
+				name = src[start:p.pos]
 			}
-			p.pos, p.line, p.last = end, line, line
 			p.call(name)
 			return
 		case ' ', '\t', '\f', '\\':
 		case '\n', '#':
 			if len(p.open) == 0 {
-				p.pos = end
 				return
 			}
 		default:
-			p.pos = end
-			p.line, p.last = line, line
 			return
 		}
 		// White space: what follows it may go on with the name.
-		p.pos, p.line, p.last = end, line, line
 		joined := name
 		if joined == "" {
-			joined = src[start:end]
+			joined = src[start:p.pos]
 		}
 		if !p.resume(&joined) {
 			return
 		}
-		name, end, line = joined, p.pos, p.line
+		name = joined
 	}
-	p.pos, p.line, p.last = end, line, line
 }
 
 // member takes a dot that no name precedes: of a number, an ellipsis, or before
@@ -170,7 +164,8 @@ func (p *python) resume(name *string) bool {
 	return false
 }
 
-// call notes a call of name, unless it is a keyword; at pos is its parenthesis.
+// call notes a call of name, unless it is a keyword; at pos is its parenthesis,
+// the line of its last part is p.last.
 func (p *python) call(name string) {
 	if isKeyword(name) {
 		return
@@ -180,29 +175,34 @@ func (p *python) call(name string) {
 			name = name[len(constant)-1:]
 		}
 	}
-	p.refs = append(p.refs, Ref{Kind: Invokes, From: p.current, Name: name, Line: p.line})
+	p.refs = append(p.refs, Ref{Kind: Invokes, From: p.current, Name: name, Line: p.last})
 	if name == "super" {
 		p.open = append(p.open, superCall)
 		p.pos++
+		p.last = p.line
 	}
 }
 
 // afterSuper notes "super().save" after the parenthesis of super has closed.
 func (p *python) afterSuper() {
-	if p.pos+1 >= len(p.src) || p.src[p.pos] != '.' || !startsWord(p.src[p.pos+1]) {
+	before, closed := len(p.refs), p.pos
+	pos, line, last := p.pos, p.line, p.last
+	p.space(len(p.open) > 0)
+	if p.at(p.pos) != '.' {
+		p.pos, p.line, p.last = pos, line, last
 		return
 	}
-	before := len(p.refs)
 	start := p.pos
-	p.pos = wordEnd(p.src, p.pos+1)
-	p.chain(start, "")
-	if len(p.refs) > before {
-		ref := &p.refs[before]
-		if from := start - len("super()"); from >= 0 && p.src[from:start] == "super()" && p.src[start:start+len(ref.Name)] == ref.Name {
-			ref.Name = p.src[from : start+len(ref.Name)]
-		} else {
-			ref.Name = "super()" + ref.Name
-		}
+	p.member()
+	if len(p.refs) == before {
+		return
+	}
+	name := &p.refs[before].Name
+	from, end := closed-len("super()"), start+len(*name)
+	if start == closed && p.src[from:start] == "super()" && p.src[start:end] == *name {
+		*name = p.src[from:end]
+	} else {
+		*name = "super()" + *name
 	}
 }
 
