@@ -34,7 +34,8 @@ var floors = map[string][]string{
 	"sandbox/docker":          {"sandbox"},
 	"sandbox/local":           {"sandbox"},
 	"sandbox/sandboxtest":     {"sandbox"},
-	"search":                  {},
+	"search":                  {"search/source"},
+	"search/source":           {},
 }
 
 // owners names the only packages that may import a module.
