@@ -18,14 +18,15 @@ var floors = map[string][]string{
 	"ui/cli":                  {"*"},
 	"ui":                      {"engine", "engine/infer", "sessions", "sessions/stats", "ui/quiet"},
 	"ui/quiet":                {},
-	"engine":                  {"engine/agent", "engine/calls", "engine/dispatch", "engine/infer", "engine/task", "tools", "sandbox", "sessions", "sessions/stats"},
+	"engine":                  {"engine/agent", "engine/calls", "engine/dispatch", "engine/infer", "engine/task", "tools", "tools/mcp", "sandbox", "sessions", "sessions/stats"},
 	"engine/agent":            {"engine/calls", "engine/infer", "tools", "sandbox", "sessions"},
 	"engine/calls":            {},
 	"engine/dispatch":         {},
 	"engine/infer":            {},
 	"engine/infer/simulated":  {"engine/infer"},
 	"engine/task":             {"sandbox"},
-	"tools":                   {"sandbox", "search"},
+	"tools":                   {"sandbox", "search", "tools/mcp"},
+	"tools/mcp":               {},
 	"sessions":                {},
 	"sessions/export":         {"sessions", "sessions/export/parquet"},
 	"sessions/export/parquet": {},
@@ -40,11 +41,12 @@ var floors = map[string][]string{
 
 // owners names the only packages that may import a module.
 var owners = map[string][]string{
-	"github.com/charmbracelet/":  {"ui"},
-	"github.com/docker/":         {"sandbox/docker"},
-	"github.com/spf13/cobra":     {"ui/cli"},
-	"github.com/BurntSushi/toml": {"ui/cli", "engine/task"},
-	"modernc.org/sqlite":         {"sessions"},
+	"github.com/charmbracelet/":        {"ui"},
+	"github.com/docker/":               {"sandbox/docker"},
+	"github.com/spf13/cobra":           {"ui/cli"},
+	"github.com/BurntSushi/toml":       {"ui/cli", "engine/task"},
+	"modernc.org/sqlite":               {"sessions"},
+	"github.com/modelcontextprotocol/": {"tools/mcp"},
 }
 
 // Test files may reach down further than the code they test, never up.

@@ -109,10 +109,12 @@ type Tools struct {
 	Finish      bool     `toml:"enable_finish" json:"enable_finish"`
 	Think       bool     `toml:"enable_think" json:"enable_think"`
 	Python      bool     `toml:"enable_python" json:"enable_python"`
+	MCP         bool     `toml:"enable_mcp" json:"enable_mcp"` // of those declared
 	Command     Duration `toml:"command_timeout" json:"command_timeout"`
 	Idle        Duration `toml:"no_output_timeout" json:"no_output_timeout"`
 	Observation int      `toml:"max_observation_chars" json:"max_observation_chars"`
 	File        int      `toml:"max_view_chars" json:"max_view_chars"`
+	Switches
 	OwnTools
 }
 

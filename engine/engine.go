@@ -33,6 +33,7 @@ type Options struct {
 	Providers    map[sandbox.Kind]sandbox.Provider
 	Endpoints    []Upstream
 	Capabilities infer.Capabilities // of all endpoints together, see Agree
+	Servers      *Servers           // MCP servers; nil: none
 	// Meet and Forget tell the simulated endpoint of a trajectory before its
 	// first model call and after its last; nil for others. stream is the same
 	// in every run, so that runs repeat.
@@ -241,6 +242,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err := e.begin(ctx); err != nil {
 		return err
 	}
+	e.watchServers()
 	began := time.Now()
 	e.running.Store(true)
 	monitor := e.monitor(ctx)

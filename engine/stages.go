@@ -146,11 +146,11 @@ func systemPrompt(g Generator) string {
 }
 
 // Scaffold is what every policy of the configuration is told alike: the system
-// message and the tools.
-func Scaffold(c Config) (system string, specs []tools.Spec, err error) {
-	r, err := tools.New(tools.Env{}, c.Tools.enabled())
+// message and the tools, those of MCP servers among them.
+func Scaffold(c Config, servers *Servers) (system string, specs []tools.Spec, err error) {
+	r, err := tools.New(tools.Env{}, c.Tools.enabled(servers))
 	if err != nil {
-		return "", nil, err
+		return "", nil, fmt.Errorf("[tools]: %w", err)
 	}
 	return systemPrompt(c.Generator), r.Specs(), r.Close()
 }

@@ -12,6 +12,7 @@ import (
 // OwnTools are tools that a person declares, and rules on calls.
 type OwnTools struct {
 	Commands []CommandTool `toml:"command" json:"command"`
+	Servers  []MCPServer   `toml:"mcp" json:"mcp"`
 	Allow    []ToolRule    `toml:"allow" json:"-"` // as read; Rules has them in order
 	Deny     []ToolRule    `toml:"deny" json:"-"`
 	// Rules are those of allow and deny in the order in which they are written,
@@ -62,6 +63,9 @@ func (t *OwnTools) Read(from OwnTools, keys []string) {
 	if from.Commands != nil {
 		t.Commands = from.Commands
 	}
+	if from.Servers != nil {
+		t.Servers = from.Servers
+	}
 	if from.Allow == nil && from.Deny == nil {
 		return
 	}
@@ -97,8 +101,10 @@ func (t *OwnTools) Read(from OwnTools, keys []string) {
 	}
 }
 
-func (t Tools) enabled() tools.Enabled {
-	e := tools.Enabled{Bash: t.Bash, BashName: t.BashName, Editor: t.Editor, Finish: t.Finish, Think: t.Think, Python: t.Python}
+// enabled are the tools of a trajectory; servers are nil until they were asked.
+func (t Tools) enabled(servers *Servers) tools.Enabled {
+	e := tools.Enabled{Bash: t.Bash, BashName: t.BashName, Editor: t.Editor, Finish: t.Finish, Think: t.Think, Python: t.Python,
+		Servers: servers.tools(), Partly: t.MCP && len(t.Servers) > 0 && servers == nil}
 	for _, c := range t.Commands {
 		if c.Parameters == "" {
 			c.Parameters = `{"type": "object", "properties": {}}`
@@ -128,7 +134,10 @@ func (t Tools) check() error {
 			return fmt.Errorf("tools.command %q: where is %q: use sandbox or host", c.Name, c.Where)
 		}
 	}
-	r, err := tools.New(tools.Env{}, t.enabled())
+	if err := t.checkServers(); err != nil {
+		return err
+	}
+	r, err := tools.New(tools.Env{}, t.enabled(nil))
 	if err != nil {
 		return fmt.Errorf("[tools]: %w", err)
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
+	"reflect"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -52,28 +52,31 @@ func where(err error) string {
 }
 
 // checkArguments coerces args in place to the types the tool expects and
-// validates them. An argument that is null counts as not given.
+// validates them. An argument that is null counts as not given, unless it is
+// required and may be null.
 func checkArguments(tool string, schema *jsonschema.Resolved, args map[string]any) error {
 	s := schema.Schema()
+	c := coercer{s}
 	for name, value := range args {
-		if value == nil {
+		if value == nil && !(slices.Contains(s.Required, name) && c.nullable(s.Properties[name])) {
 			delete(args, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		p, known := s.Properties[name]
-		if !known && s.AdditionalProperties == nil {
+		if !known {
+			p = beyond(s, name)
+		}
+		if p == nil {
 			return invalidf("ERROR: %s has no argument named %q. %s", tool, clipWord(name), signature(tool, s))
 		}
-		if !known {
-			p = s.AdditionalProperties
-		}
-		value, ok := coerce(p, args[name])
+		p = c.resolve(p)
+		value, ok := c.coerce(p, args[name])
 		if !ok {
-			return invalidf("ERROR: argument %q of %s must be %s, not %s. %s", name, tool, expected(p), kindOf(args[name]), signature(tool, s))
+			return invalidf("ERROR: argument %q of %s must be %s, not %s. %s", clipWord(name), tool, c.expected(p), kindOf(args[name]), signature(tool, s))
 		}
-		if len(p.Enum) > 0 && !slices.ContainsFunc(p.Enum, func(v any) bool { return asJSON(v) == asJSON(value) }) {
-			return invalidf("ERROR: argument %q of %s must be one of %s, not %q.", name, tool, choices(p), clipWord(fmt.Sprint(value)))
+		if len(p.Enum) > 0 && !among(p.Enum, value) {
+			return invalidf("ERROR: argument %q of %s must be one of %s, not %q.", clipWord(name), tool, choices(p), clipWord(fmt.Sprint(value)))
 		}
 		args[name] = value
 	}
@@ -83,172 +86,35 @@ func checkArguments(tool string, schema *jsonschema.Resolved, args map[string]an
 		}
 	}
 	if err := schema.Validate(args); err != nil {
-		return invalidf("ERROR: the arguments of %s do not fit: %v. %s", tool, err, signature(tool, s))
+		// The reason quotes values, which may be of any length.
+		reason, _ := cutMiddle(Clean([]byte(err.Error())), 600, " […%d characters…] ")
+		return invalidf("ERROR: the arguments of %s do not fit: %s. %s", tool, reason, signature(tool, s))
 	}
 	return nil
 }
 
-// coerce turns a value into the schema's type where the meaning is plain:
-// models write "5" for 5, "[1, 9]" for [1, 9] and true for "true". Where several
-// types are allowed the first that fits is taken, a text if one may be.
-func coerce(s *jsonschema.Schema, value any) (any, bool) {
-	types := s.Types
-	if s.Type != "" {
-		types = []string{s.Type}
-	}
-	if _, text := value.(string); text && slices.Contains(types, "string") || len(types) == 0 {
-		return plain(value), true
-	}
-	for _, kind := range types {
-		if v, ok := convert(kind, s, value); ok {
-			return v, true
-		}
-	}
-	return nil, false
+func among(enum []any, value any) bool {
+	text := asJSON(value)
+	return slices.ContainsFunc(enum, func(v any) bool { return asJSON(v) == text })
 }
 
-func convert(kind string, s *jsonschema.Schema, value any) (any, bool) {
-	switch kind {
-	case "integer":
-		return toInteger(value)
-	case "number":
-		return toNumber(value)
-	case "boolean":
-		return toBoolean(value)
-	case "array":
-		return toArray(s, value)
-	case "object":
-		return toObject(s, value)
-	case "string":
-		if b, ok := value.(bool); ok && len(s.Enum) > 0 {
-			return strconv.FormatBool(b), true
+// beyond is the schema of an argument that is not among the properties, nil
+// where there can be none.
+func beyond(s *jsonschema.Schema, name string) *jsonschema.Schema {
+	for pattern := range s.PatternProperties {
+		if re, err := regexp.Compile(pattern); err == nil && re.MatchString(name) {
+			return &jsonschema.Schema{} // validation knows the pattern's own
 		}
-		text, ok := value.(string)
-		return text, ok
 	}
-	return nil, kind == "null" && value == nil
+	if s.AdditionalProperties == nil || never(s.AdditionalProperties) {
+		return nil
+	}
+	return s.AdditionalProperties
 }
 
-func toInteger(value any) (any, bool) {
-	switch v := value.(type) {
-	case json.Number:
-		if n, err := strconv.Atoi(v.String()); err == nil {
-			return n, true
-		}
-		f, err := v.Float64()
-		if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-			return nil, false
-		}
-		return int(f), true
-	case string:
-		n, err := strconv.Atoi(strings.TrimSpace(v))
-		return n, err == nil
-	}
-	return nil, false
-}
-
-func toNumber(value any) (any, bool) {
-	text, ok := value.(string)
-	if n, is := value.(json.Number); is {
-		text, ok = n.String(), true
-	}
-	text = strings.TrimSpace(text)
-	if !ok {
-		return nil, false
-	}
-	if n, err := strconv.Atoi(text); err == nil {
-		return n, true
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
-}
-
-func toBoolean(value any) (any, bool) {
-	if text, ok := value.(string); ok {
-		switch strings.ToLower(strings.TrimSpace(text)) {
-		case "true":
-			return true, true
-		case "false":
-			return false, true
-		}
-	}
-	b, ok := value.(bool)
-	return b, ok
-}
-
-func toArray(s *jsonschema.Schema, value any) (any, bool) {
-	list, ok := unquoted(value).([]any)
-	if !ok {
-		return nil, false
-	}
-	out := make([]any, len(list))
-	for i, item := range list {
-		if s.Items == nil {
-			out[i] = plain(item)
-		} else if out[i], ok = coerce(s.Items, item); !ok {
-			return nil, false
-		}
-	}
-	return out, true
-}
-
-func toObject(s *jsonschema.Schema, value any) (any, bool) {
-	object, ok := unquoted(value).(map[string]any)
-	if !ok {
-		return nil, false
-	}
-	out := make(map[string]any, len(object))
-	for name, item := range object {
-		out[name] = plain(item)
-		if p := s.Properties[name]; p != nil {
-			if v, ok := coerce(p, item); ok { // else validation names what does not fit
-				out[name] = v
-			}
-		}
-	}
-	return out, true
-}
-
-// unquoted is a text's JSON value, where it holds exactly one.
-func unquoted(value any) any {
-	text, ok := value.(string)
-	if !ok {
-		return value
-	}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	var inner any
-	if d.Decode(&inner) != nil {
-		return value
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return value
-	}
-	return inner
-}
-
-// plain replaces the decoder's numbers by int or float64, as validation wants
-// them. A number beyond both stays as it is and fails validation.
-func plain(value any) any {
-	switch v := value.(type) {
-	case json.Number:
-		if n, ok := toNumber(v); ok {
-			return n
-		}
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = plain(item)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, item := range v {
-			out[name] = plain(item)
-		}
-		return out
-	}
-	return value
+// never reports whether a schema is "false", which fits nothing.
+func never(s *jsonschema.Schema) bool {
+	return s.Not != nil && reflect.DeepEqual(*s, jsonschema.Schema{Not: &jsonschema.Schema{}})
 }
 
 // asJSON is a value in one form: names sorted, < and & as they are.

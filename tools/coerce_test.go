@@ -80,6 +80,35 @@ func TestCoercionByType(t *testing.T) {
 	}
 }
 
+// What generators of schemas write: closed objects, references, alternatives.
+func TestCoercionOfGeneratedSchemas(t *testing.T) {
+	const closed = `{"type": "object", "additionalProperties": false, "properties": {"a": {"type": "integer"}}}`
+	const patterns = `{"type": "object", "patternProperties": {"^x-": {"type": "string"}}, "properties": {"a": {"type": "integer"}}}`
+	const either = `{"type": "object", "required": ["must"], "properties": {"must": {"type": ["integer", "null"]}, "a": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]},
+	  "t": {"oneOf": [{"type": "integer"}, {"type": "string"}]}, "c": {"const": "on"}, "ref": {"$ref": "#/$defs/A~1B"}, "p": {"$ref": "#/properties/a"}, "tree": {"$ref": "#/$defs/Tree"}},
+	  "$defs": {"A/B": {"type": "object", "properties": {"n": {"type": "number"}}}, "Tree": {"type": "object", "properties": {"v": {"type": "integer"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}}}}`
+	for _, tt := range []struct{ schema, in, want, err string }{
+		{closed, `{"a": "1"}`, `{"a":1}`, ""},
+		{closed, `{"b": 1}`, "", `x has no argument named "b". The arguments of x are: a (an integer, optional).`},
+		{patterns, `{"x-y": "1", "a": "2"}`, `{"a":2,"x-y":"1"}`, ""},
+		{patterns, `{"x-y": 1}`, "", "do not fit"},
+		{patterns, `{"y": 1}`, "", `no argument named "y"`},
+		{either, `{"must": null, "a": "5"}`, `{"a":5,"must":null}`, ""},
+		{either, `{"must": "1", "a": "[\"5\"]", "t": "5", "ref": "{\"n\": \"1.5\"}"}`, `{"a":[5],"must":1,"ref":{"n":1.5},"t":"5"}`, ""},
+		{either, `{"must": 1, "tree": {"v": "1", "kids": [{"v": "2"}]}}`, `{"must":1,"tree":{"kids":[{"v":2}],"v":1}}`, ""},
+		{either, `{"must": 1, "p": 5}`, `{"must":1,"p":5}`, ""},
+		{either, `{"must": 1, "a": null}`, `{"must":1}`, ""},
+		{either, `{}`, "", `needs the argument "must"`},
+		{either, `{"must": 1, "a": "five"}`, "", `argument "a" of x must be an integer or an array of integers such as [1, 40], not the string "five"`},
+		{either, `{"must": 1, "c": "off"}`, "", `c ("on", optional)`},
+	} {
+		got, err := coerced(t, tt.schema, tt.in)
+		if tt.err == "" && (err != nil || got != tt.want) || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+			t.Errorf("%s: %s, %v; want %s%s", tt.in, got, err, tt.want, tt.err)
+		}
+	}
+}
+
 func TestSchemasThatAreNone(t *testing.T) {
 	for schema, want := range map[string]string{
 		``:                                      "unexpected end",

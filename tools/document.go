@@ -85,7 +85,7 @@ func anyMultibyte(data []byte) bool {
 func (d document) bytes() ([]byte, error) {
 	text := d.text
 	if d.crlf {
-		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
+		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
 	switch d.encoding {
 	case latin1:
@@ -135,13 +135,15 @@ func encode16(text string, e encoding) []byte {
 	return out
 }
 
+func plainEnds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
 // replace puts fresh in old's place, and says on which line (from 1) it begins.
 func (d document) replace(file, old, fresh string) (document, int, error) {
 	if d.crlf {
-		old, fresh = strings.ReplaceAll(old, "\r\n", "\n"), strings.ReplaceAll(fresh, "\r\n", "\n")
+		old, fresh = plainEnds(old), plainEnds(fresh)
 	} else if !strings.Contains(d.text, old) && strings.Contains(d.text, "\r\n") && !strings.Contains(old, "\r") {
 		// Line ends are mixed: the place may be one where they are \r\n.
-		old, fresh = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(fresh, "\n", "\r\n")
+		old, fresh = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(plainEnds(fresh), "\n", "\r\n")
 	}
 	lines := matchLines(d.text, old)
 	switch {
@@ -166,10 +168,10 @@ func (d document) insert(file string, at int, text string) (document, error) {
 	}
 	newline := "\n"
 	if d.crlf {
-		text = strings.ReplaceAll(text, "\r\n", "\n")
+		text = plainEnds(text)
 	} else if strings.Contains(d.text, "\r\n") && at > 0 && strings.HasSuffix(lines[at-1], "\r\n") {
 		newline = "\r\n" // mixed line ends: as the line above
-		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
+		text = strings.ReplaceAll(plainEnds(text), "\n", "\r\n")
 	}
 	before, after := strings.Join(lines[:at], ""), strings.Join(lines[at:], "")
 	switch unended := before != "" && !strings.HasSuffix(before, "\n"); {

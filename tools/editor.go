@@ -36,16 +36,6 @@ type editor struct {
 	history map[string][]edit // by path, oldest first
 }
 
-// edit is one change that undo_edit can take back.
-type edit struct {
-	before  []byte
-	created bool // the file did not exist: undo removes it
-	after   []byte
-}
-
-// maxHistory bounds the edits of one file that can be undone.
-const maxHistory = 50
-
 func (t *editor) Spec() Spec {
 	return Spec{Name: "str_replace_editor", Description: strings.TrimSpace(editorText), Parameters: editorParameters}
 }
@@ -103,6 +93,9 @@ func (t *editor) create(ctx context.Context, file string, args map[string]any) (
 	if !given {
 		return Result{}, invalidf("ERROR: create needs file_text, the whole text of the new file.")
 	}
+	if err := noNUL("file_text", text); err != nil {
+		return Result{}, err
+	}
 	switch info, err := t.env.Sandbox.Stat(ctx, file); {
 	case err == nil && info.IsDir():
 		return Result{}, fmt.Errorf("%s is a directory; give the path of a file", file)
@@ -111,7 +104,7 @@ func (t *editor) create(ctx context.Context, file string, args map[string]any) (
 	case !errors.Is(err, sandbox.ErrNotExist):
 		return Result{}, err
 	}
-	if err := t.write(ctx, file, edit{created: true, after: []byte(text)}); err != nil {
+	if err := t.write(ctx, file, nil, []byte(text), true); err != nil {
 		return Result{}, err
 	}
 	return Result{Status: OK, Text: fmt.Sprintf("Created %s (%s).", file, countLines(len(splitLines(text))))}, nil
@@ -125,6 +118,9 @@ func (t *editor) replace(ctx context.Context, file string, args map[string]any) 
 	fresh, _ := args["new_str"].(string)
 	if old == fresh {
 		return Result{}, invalidf("ERROR: old_str and new_str are the same, so nothing would change.")
+	}
+	if err := noNUL("new_str", fresh); err != nil {
+		return Result{}, err
 	}
 	data, doc, err := t.load(ctx, file)
 	if err != nil {
@@ -143,6 +139,9 @@ func (t *editor) insert(ctx context.Context, file string, args map[string]any) (
 	if !given || !numbered {
 		return Result{}, invalidf("ERROR: insert needs insert_line, the line number after which the text goes (0: at the top), and new_str, the text.")
 	}
+	if err := noNUL("new_str", fresh); err != nil {
+		return Result{}, err
+	}
 	data, doc, err := t.load(ctx, file)
 	if err != nil {
 		return Result{}, err
@@ -154,6 +153,14 @@ func (t *editor) insert(ctx context.Context, file string, args map[string]any) (
 	return t.change(ctx, file, data, changed, at+1, max(1, len(splitLines(fresh))))
 }
 
+// noNUL refuses what no text file holds: the file could not be edited any more.
+func noNUL(argument, text string) error {
+	if strings.ContainsRune(text, 0) {
+		return invalidf("ERROR: %s contains a NUL character, which no text file has. To make a binary file use a command such as printf.", argument)
+	}
+	return nil
+}
+
 // change writes the edited document and shows the lines around the edit, which
 // begins at line (from 1) and is length lines long.
 func (t *editor) change(ctx context.Context, file string, before []byte, doc document, line, length int) (Result, error) {
@@ -161,59 +168,8 @@ func (t *editor) change(ctx context.Context, file string, before []byte, doc doc
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", file, err)
 	}
-	if err := t.write(ctx, file, edit{before: before, after: after}); err != nil {
+	if err := t.write(ctx, file, before, after, false); err != nil {
 		return Result{}, err
 	}
 	return t.around("Edited", file, doc, line, length), nil
-}
-
-func (t *editor) undo(ctx context.Context, file string) (Result, error) {
-	past := t.history[file]
-	if len(past) == 0 {
-		return Result{}, fmt.Errorf("no edit of %s is left to undo", file)
-	}
-	last := past[len(past)-1]
-	now, err := t.env.Sandbox.ReadFile(ctx, file)
-	if err != nil {
-		return Result{}, t.missing(ctx, file, err)
-	}
-	if string(now) != string(last.after) {
-		return Result{}, fmt.Errorf("%s was changed by something else since your last edit, and undo would lose that change; edit it with str_replace instead", file)
-	}
-	if last.created {
-		err = t.remove(ctx, file)
-	} else {
-		err = t.env.Sandbox.WriteFile(ctx, file, last.before, 0)
-	}
-	if err != nil {
-		return Result{}, err
-	}
-	t.history[file] = past[:len(past)-1]
-	if last.created {
-		return Result{Status: OK, Text: fmt.Sprintf("Undid the creation of %s: the file is removed.", file)}, nil
-	}
-	doc, err := parseDocument(last.before)
-	if err != nil {
-		return Result{}, fmt.Errorf("%s: %w", file, err)
-	}
-	return t.around("Undid the last edit of", file, doc, firstDifference(last.before, last.after), 1), nil
-}
-
-func (t *editor) remove(ctx context.Context, file string) error {
-	run, err := t.env.Sandbox.Exec(ctx, sandbox.Command{Argv: []string{"rm", "-f", "--", file}, Timeout: t.env.Limits.Command})
-	if err == nil && (run.End != sandbox.Exited || run.ExitCode != 0) {
-		err = fmt.Errorf("remove %s: %s", file, strings.TrimSpace(string(run.Output)))
-	}
-	return err
-}
-
-// write stores the new content first and remembers the edit only then, so a
-// failed write leaves nothing to undo.
-func (t *editor) write(ctx context.Context, file string, e edit) error {
-	if err := t.env.Sandbox.WriteFile(ctx, file, e.after, 0); err != nil {
-		return err
-	}
-	past := append(t.history[file], e)
-	t.history[file] = past[max(0, len(past)-maxHistory):]
-	return nil
 }

@@ -65,10 +65,10 @@ func (f *fakeSandbox) Exec(ctx context.Context, c sandbox.Command) (sandbox.Resu
 		}
 		return f.exec(ctx, c)
 	}
-	if len(c.Argv) != 4 || c.Argv[0] != "rm" {
+	if len(c.Argv) != 5 || c.Argv[2] != removal {
 		return sandbox.Result{}, fmt.Errorf("unexpected command %q", c.Argv)
 	}
-	delete(f.files, c.Argv[3])
+	delete(f.files, c.Argv[4])
 	return sandbox.Result{End: sandbox.Exited}, f.gone()
 }
 
@@ -97,6 +97,9 @@ func (f *fakeSandbox) WriteFile(_ context.Context, p string, data []byte, mode f
 }
 
 func (f *fakeSandbox) Stat(_ context.Context, p string) (fs.FileInfo, error) {
+	if err := f.gone(); err != nil {
+		return nil, err
+	}
 	if data, ok := f.files[p]; ok {
 		return fakeInfo{path.Base(p), false, int64(len(data))}, f.gone()
 	}
@@ -109,6 +112,9 @@ func (f *fakeSandbox) Stat(_ context.Context, p string) (fs.FileInfo, error) {
 }
 
 func (f *fakeSandbox) ReadDir(_ context.Context, p string) ([]fs.FileInfo, error) {
+	if err := f.gone(); err != nil {
+		return nil, err
+	}
 	seen := map[string]fakeInfo{}
 	for name := range f.files {
 		rest, below := strings.CutPrefix(name, strings.TrimSuffix(p, "/")+"/")

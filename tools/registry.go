@@ -1,13 +1,9 @@
 package tools
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -24,7 +20,11 @@ type Enabled struct {
 	Think    bool
 	Python   bool
 	Commands []Command // the user's own
+	Servers  []Server  // MCP servers
 	Rules    []Rule    // in the order in which they are tried
+	// Partly: there are servers that have not been asked for their tools yet, so a
+	// rule that matches no tool may be about theirs.
+	Partly bool
 }
 
 // Registry holds the tools of one trajectory. Its methods are called by that
@@ -71,11 +71,18 @@ func New(env Env, enabled Enabled) (*Registry, error) {
 		}
 		list = append(list, &command{env: env, Command: c})
 	}
+	for _, s := range enabled.Servers {
+		more, err := remotes(env, s)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
 	r, err := newRegistry(list)
 	if err != nil {
 		return nil, err
 	}
-	r.rules, err = compileRules(enabled.Rules, r.tools)
+	r.rules, err = compileRules(enabled.Rules, r.tools, enabled.Partly)
 	return r, err
 }
 
@@ -93,47 +100,6 @@ func newRegistry(list []Tool) (*Registry, error) {
 		r.tools = append(r.tools, entry{tool: t, spec: spec, schema: resolved})
 	}
 	return r, nil
-}
-
-// compile reads the JSON Schema of a tool's parameters.
-func compile(parameters json.RawMessage) (*jsonschema.Resolved, error) {
-	var s jsonschema.Schema
-	if err := json.Unmarshal(parameters, &s); err != nil {
-		return nil, err
-	}
-	if s.Type != "object" {
-		return nil, errors.New(`a schema of type "object" is needed, with one property for each parameter`)
-	}
-	if err := checkTypes(&s); err != nil {
-		return nil, err
-	}
-	for _, name := range s.Required {
-		if s.Properties[name] == nil {
-			return nil, fmt.Errorf("%q is required and not among the properties", name)
-		}
-	}
-	return s.Resolve(nil)
-}
-
-// checkTypes finds misspelt types, which the schema library lets pass.
-func checkTypes(s *jsonschema.Schema) error {
-	if s == nil {
-		return nil
-	}
-	for _, kind := range append([]string{s.Type}, s.Types...) {
-		if kind != "" && !slices.Contains([]string{"string", "integer", "number", "boolean", "array", "object", "null"}, kind) {
-			return fmt.Errorf("there is no type %q", kind)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		if s.Properties[name] == nil {
-			return fmt.Errorf("property %q is null", name)
-		}
-		if err := checkTypes(s.Properties[name]); err != nil {
-			return fmt.Errorf("property %q: %w", name, err)
-		}
-	}
-	return cmp.Or(checkTypes(s.Items), checkTypes(s.AdditionalProperties))
 }
 
 // Specs is what the model is told, in a fixed order.
@@ -228,8 +194,12 @@ type invalidError string
 
 func (e invalidError) Error() string { return string(e) }
 
+// maxCorrective bounds a corrective text: a schema may be of any length.
+const maxCorrective = 4000
+
 func invalidf(format string, args ...any) error {
-	return invalidError(fmt.Sprintf(format, args...))
+	text, _ := cutMiddle(fmt.Sprintf(format, args...), maxCorrective, clipNote)
+	return invalidError(text)
 }
 
 // terminal reports whether err ends the trajectory, so that it must go up as a

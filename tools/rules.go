@@ -27,8 +27,9 @@ type rule struct {
 }
 
 // compileRules also finds rules that could never match, since a misspelt one
-// would allow what it was to deny.
-func compileRules(rules []Rule, entries []entry) ([]rule, error) {
+// would allow what it was to deny. Where not all tools are known yet (partly)
+// nothing can be said of that.
+func compileRules(rules []Rule, entries []entry, partly bool) ([]rule, error) {
 	var out []rule
 	for i, r := range rules {
 		if r.Tool == "" {
@@ -49,6 +50,7 @@ func compileRules(rules []Rule, entries []entry) ([]rule, error) {
 			known = known || c.covers(e.spec.Name) && takes(s, r.Argument)
 		}
 		switch {
+		case partly:
 		case !slices.ContainsFunc(names, c.covers):
 			return nil, wrong("no enabled tool matches %q: there are %s", r.Tool, strings.Join(names, ", "))
 		case !known:
@@ -64,7 +66,7 @@ func compileRules(rules []Rule, entries []entry) ([]rule, error) {
 }
 
 func takes(s *jsonschema.Schema, argument string) bool {
-	return argument == "" || s.Properties[argument] != nil || s.AdditionalProperties != nil
+	return argument == "" || s.Properties[argument] != nil || beyond(s, argument) != nil
 }
 
 func (r rule) covers(tool string) bool {

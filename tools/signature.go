@@ -30,7 +30,7 @@ func signature(tool string, s *jsonschema.Schema) string {
 		if slices.Contains(s.Required, name) {
 			need = "required"
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s, %s)", name, expected(s.Properties[name]), need))
+		parts = append(parts, fmt.Sprintf("%s (%s, %s)", name, (coercer{s}).expected(s.Properties[name]), need))
 	}
 	return "The arguments of " + tool + " are: " + strings.Join(parts, ", ") + "."
 }
@@ -40,8 +40,12 @@ func expected(s *jsonschema.Schema) string {
 	switch {
 	case len(s.Enum) > 0:
 		return "one of " + choices(s)
+	case s.Const != nil:
+		return asJSON(*s.Const)
 	case s.Type == "integer":
 		return "an integer"
+	case s.Type == "null":
+		return "null"
 	case s.Type == "array" && s.Items != nil && s.Items.Type == "integer":
 		return "an array of integers such as [1, 40]"
 	case s.Type == "array":

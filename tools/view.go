@@ -120,20 +120,41 @@ func firstDifference(a, b []byte) int {
 	return 1 + bytes.Count(a[:n], []byte("\n"))
 }
 
+// maxEdited is how large a file the editor takes: 10 MiB.
+const maxEdited = 10 << 20
+
 // load reads a text file.
 func (t *editor) load(ctx context.Context, file string) ([]byte, document, error) {
-	data, err := t.env.Sandbox.ReadFile(ctx, file)
+	data, err := t.read(ctx, file)
 	if err != nil {
-		if info, serr := t.env.Sandbox.Stat(ctx, file); serr == nil && info.IsDir() {
-			return nil, document{}, fmt.Errorf("%s is a directory; give the path of a file", file)
-		}
-		return nil, document{}, t.missing(ctx, file, err)
+		return nil, document{}, err
 	}
 	doc, err := parseDocument(data)
 	if err != nil {
 		return nil, doc, fmt.Errorf("%s %w", file, err)
 	}
 	return data, doc, nil
+}
+
+// read a regular file. Its size is known before it is read.
+func (t *editor) read(ctx context.Context, file string) ([]byte, error) {
+	info, err := t.env.Sandbox.Stat(ctx, file)
+	switch {
+	case err != nil:
+		return nil, t.missing(ctx, file, err)
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory; give the path of a file", file)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file (%s); look at it with a command", file, info.Mode())
+	case info.Size() > maxEdited:
+		return nil, fmt.Errorf("%s has %d bytes, and the editor takes files of up to %d MiB; see parts of it with sed -n '100,200p', head, tail or grep, and change it with sed or a script",
+			file, info.Size(), maxEdited>>20)
+	}
+	data, err := t.env.Sandbox.ReadFile(ctx, file)
+	if err != nil {
+		return nil, t.missing(ctx, file, err)
+	}
+	return data, nil
 }
 
 // missing explains a file that is not there by the names that are near it.

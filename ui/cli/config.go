@@ -207,6 +207,12 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 	meta, err := toml.Decode(text, &doc)
 	own.Read(c.Tools.OwnTools, written(meta))
 	c.Tools.OwnTools = own
+	if err == nil {
+		var key string
+		if key, err = c.Tools.Resolve(func(key string) bool { return meta.IsDefined("tools", key) }); err != nil {
+			err = misplaced{fmt.Errorf("%s: %w", onLine(place, lineOf(text, toml.Key{"tools", key})), err)}
+		}
+	}
 	if err == nil && meta.IsDefined("endpoint") {
 		err = c.endpoints(&meta, doc.Endpoint, text, place)
 	}

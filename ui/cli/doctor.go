@@ -68,6 +68,7 @@ func (a *app) doctor(ctx context.Context) (err error) {
 	} else {
 		checks = append(checks, a.sandboxes(ctx, c, ps)...)
 	}
+	checks = append(checks, a.serverChecks(ctx, c, &close)...)
 	checks = append(checks, a.endpointChecks(ctx, c, &close)...)
 	return a.printChecks(checks)
 }
@@ -185,6 +186,33 @@ func (a *app) sandboxes(ctx context.Context, c *config, ps map[sandbox.Kind]sand
 	k := check{name: "images", ok: present == len(all), detail: fmt.Sprintf("%d of %d images of the bundled tasks are present; without one a task runs locally", present, len(all)),
 		fix: "`rollbench validate --sandbox docker` builds them (a base image without a registry: --set sandbox.build_args.BASE=IMAGE)"}
 	return append(out, k)
+}
+
+// serverChecks are a line for each MCP server, and one when their tools do not go
+// together.
+func (a *app) serverChecks(ctx context.Context, c *config, close *closers) []check {
+	servers, failed := engine.AskServers(ctx, c.Config, Version)
+	if servers == nil {
+		return nil
+	}
+	close.add(servers)
+	var out []check
+	for i, err := range failed {
+		k := check{name: "mcp", ok: err == nil, need: true, fix: "see what the server needs (a program, a variable, a url), or leave it out: --set tools.enable_mcp=false"}
+		if err != nil {
+			k.detail = c.Tools.Servers[i].Name + ": " + oneLine(err)
+		} else {
+			k.detail = servers.Describe(i)
+		}
+		out = append(out, k)
+	}
+	if errors.Join(failed...) != nil {
+		return out
+	}
+	if _, _, err := engine.Scaffold(c.Config, servers); err != nil {
+		out = append(out, check{name: "tools", need: true, detail: oneLine(err), fix: "leave a tool out with exclude, or correct the rule"})
+	}
+	return out
 }
 
 // endpointChecks are a line each, and one when they do not agree.

@@ -167,23 +167,21 @@ func figures(sum export.Summary) string {
 // that the texts were other ones then, they are not known (nil).
 func toldTools(run sessions.Run) (json.RawMessage, error) {
 	var c engine.Config
-	var print struct {
-		Tools string `json:"tool_texts"`
-	}
 	if run.Config == nil || run.Print == nil {
 		return nil, nil
 	}
 	if err := json.Unmarshal(run.Config, &c); err != nil {
 		return nil, fmt.Errorf("read the configuration of run %s: %w", run.ID, err)
 	}
-	if err := json.Unmarshal(run.Print, &print); err != nil {
-		return nil, fmt.Errorf("read the fingerprint of run %s: %w", run.ID, err)
-	}
-	_, specs, err := engine.Scaffold(c)
+	texts, servers, err := toldBy(run)
 	if err != nil {
 		return nil, err
 	}
-	if now, err := digest(specs); err != nil || now != print.Tools {
+	_, specs, err := engine.Scaffold(c, c.Recorded(servers))
+	if err != nil {
+		return nil, err
+	}
+	if now, err := digest(specs); err != nil || now != texts {
 		return nil, err
 	}
 	tools := []any{}

@@ -4,15 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 
 	"rollbench/engine"
 	"rollbench/engine/task"
+	"rollbench/sessions"
 )
 
 // fingerprint is what two runs must share to be compared: settings by value,
 // texts and tasks by the first 12 hex digits of their SHA-256.
-func fingerprint(c *config, ep *endpoint, instances []*task.Instance) (json.RawMessage, error) {
-	prompt, specs, err := engine.Scaffold(c.Config)
+func fingerprint(c *config, ep *endpoint, servers *engine.Servers, instances []*task.Instance) (json.RawMessage, error) {
+	prompt, specs, err := engine.Scaffold(c.Config, servers)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +43,23 @@ func fingerprint(c *config, ep *endpoint, instances []*task.Instance) (json.RawM
 	if ep.caps.Simulated {
 		print["simulated_seed"] = c.Simulated.Seed
 	}
+	if had := servers.Tools(); len(had) > 0 {
+		print["mcp_tools"] = had
+	}
 	return json.Marshal(print)
+}
+
+// toldBy reads what a run's fingerprint says of its tools: their digest, and those
+// of its MCP servers.
+func toldBy(run sessions.Run) (texts string, servers engine.ServerTools, err error) {
+	var print struct {
+		Texts   string             `json:"tool_texts"`
+		Servers engine.ServerTools `json:"mcp_tools"`
+	}
+	if err := json.Unmarshal(run.Print, &print); err != nil {
+		return "", nil, fmt.Errorf("read the fingerprint of run %s: %w", run.ID, err)
+	}
+	return print.Texts, print.Servers, nil
 }
 
 func digest(v any) (string, error) {

@@ -113,6 +113,18 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 	if err := w.config.Generator.ResolvePromptMode(w.ep.caps); err != nil {
 		return nil, bad(err)
 	}
+	if err := a.openServers(ctx, w); err != nil {
+		return nil, err
+	}
+	if w.servers != nil {
+		_, had, err := toldBy(run)
+		if err != nil {
+			return nil, err
+		}
+		if change := had.Differ(w.servers.Tools()); change != "" {
+			return nil, bad(errors.New(change + "; a resume keeps what the run samples"))
+		}
+	}
 	return w, a.finishOpening(ctx, w, instances, func(home string) (*sessions.Store, error) { return sessions.Open(ctx, home, run.ID) })
 }
 

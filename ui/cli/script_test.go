@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"rollbench": func() { os.Exit(Main(os.Args[1:], embedded())) }})
+	testscript.Main(m, map[string]func(){"rollbench": func() { os.Exit(Main(os.Args[1:], embedded())) }, "mcpserver": mcpServer})
 }
 
 // embedded is config.toml as main.go embeds it.

@@ -143,3 +143,118 @@ func TestBadOwnTools(t *testing.T) {
 		}
 	}
 }
+
+// SkyRL-Agent's names of switches.
+func TestSkyRLSwitches(t *testing.T) {
+	load := func(sets ...string) (string, error) {
+		a := testApp(t)
+		a.flags.set = sets
+		c, err := a.load()
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprint(c.Tools.Bash, c.Tools.Editor, c.Tools.Finish, c.Tools.Think, c.Tools.Python, c.Tools.MCP), nil
+	}
+	for _, c := range []struct {
+		sets []string
+		want string
+	}{
+		{nil, "true true true false false true"},
+		{[]string{"tools.enable_cmd=false"}, "false true true false false true"},
+		{[]string{"tools.enable_bash_tool=false", "tools.enable_cmd=true"}, "true true true false false true"},
+		{[]string{"tools.enable_jupyter=true", "tools.enable_think=true"}, "true true true true true true"},
+		{[]string{"tools.enable_editor=false", "tools.enable_finish=false", "tools.enable_mcp=false"}, "true false false false false false"},
+		// as skyrl-agent/examples/run_skyrl/skyrl_swe.yaml has them, but for search
+		{[]string{"tools={enable_cmd=true, enable_editor=true, enable_finish=true, enable_search=false, enable_browsing=false, enable_llm_editor=false, enable_jupyter=false, enable_think=false, enable_mcp=false}"},
+			"true true true false false false"},
+	} {
+		if got, err := load(c.sets...); err != nil || got != c.want {
+			t.Errorf("%v: %s, %v; want %s", c.sets, got, err, c.want)
+		}
+	}
+	for _, c := range []struct{ set, want string }{
+		{"tools.enable_search=true", "--set tools.enable_search=true: tools.enable_search cannot be true: there is no search tool"},
+		{"tools.enable_browsing=true", "tools.enable_browsing cannot be true: there is no browser; declare an MCP server"},
+		{"tools.enable_llm_editor=true", "tools.enable_llm_editor cannot be true"},
+		{"tools={enable_cmd=true, enable_bash_tool=false}", "tools.enable_cmd and tools.enable_bash_tool are the same switch and differ"},
+		{"tools.enable_cmd=5", "tools.enable_cmd=5: incompatible types"},
+		{"tools.enable_cmdd=true", "did you mean tools.enable_cmd?"},
+	} {
+		if _, err := load(c.set); err == nil || !strings.Contains(oneLine(err), c.want) {
+			t.Errorf("%s: %v, want %q", c.set, err, c.want)
+		}
+	}
+	a := testApp(t)
+	a.flags.config = ownToolsFile(t, "[tools]\nenable_think = true\nenable_browsing = true\n")
+	if _, err := a.load(); err == nil || !strings.Contains(err.Error(), "my.toml:3: tools.enable_browsing cannot be true") {
+		t.Error(err)
+	}
+	for _, preset := range presetNames() { // finish is on whatever the file says
+		a := testApp(t)
+		a.flags.preset = preset
+		a.flags.config = ownToolsFile(t, "[tools]\nenable_finish = false\n")
+		if c, err := a.load(); err != nil || !c.Tools.Finish || !c.Tools.Bash || !c.Tools.Editor {
+			t.Errorf("%s: %+v, %v", preset, c, err)
+		}
+	}
+}
+
+func TestMCPServersConfig(t *testing.T) {
+	a := testApp(t)
+	a.flags.config = ownToolsFile(t, `
+[[tools.deny]]
+tool = "web__fetch"
+[[tools.mcp]]
+name = "web"
+url = "https://host/mcp"
+headers = { Authorization = "WEB_AUTH" }
+scope = "run"
+timeout = "5s"
+include = ["fetch*"]
+[[tools.mcp]]
+name = "files"
+argv = ["files", "--stdio"]
+env = ["FILES_KEY"]
+cwd = "/srv"
+max_chars = 100
+start_timeout = "3s"
+`)
+	c, err := a.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{Name:web Argv:[] Env:[] Dir: URL:https://host/mcp Headers:map[Authorization:WEB_AUTH] Scope:run Include:[fetch*] Exclude:[] Timeout:5000000000 Start:0 Max:0} ` +
+		`{Name:files Argv:[files --stdio] Env:[FILES_KEY] Dir:/srv URL: Headers:map[] Scope: Include:[] Exclude:[] Timeout:0 Start:3000000000 Max:100}]`
+	if got := fmt.Sprintf("%+v", c.Tools.Servers); got != want {
+		t.Error(got)
+	}
+	stdio := "[[tools.mcp]]\nname = 'x'\nargv = ['x']\n"
+	web := "[[tools.mcp]]\nname = 'x'\nurl = 'https://x/mcp'\n"
+	for _, c := range []struct{ text, want string }{
+		{"[[tools.mcp]]\nargv = ['x']\n", `tools.mcp "": name "": use letters`},
+		{"[[tools.mcp]]\nname = 'a b'\nargv = ['x']\n", `name "a b": use letters`},
+		{"[[tools.mcp]]\nname = 'x'\n", `tools.mcp "x": give either argv, the program to run, or url`},
+		{stdio + "url = 'https://x/mcp'\n", "give either argv"},
+		{stdio + web, `tools.mcp "x": two servers have this name`},
+		{stdio + "scope = 'all'\n", `scope is "all": use trajectory or run`},
+		{stdio + "include = ['[']\n", `"[" is no glob`},
+		{stdio + "headers = { A = 'B' }\n", "headers are for a url"},
+		{stdio + "max_chars = -1\n", "max_chars is -1"},
+		{stdio + "timeout = '-1s'\n", "is negative"},
+		{stdio + "where = 'sandbox'\n", "unknown key tools.mcp.where"},
+		{web + "env = ['A']\n", "env and cwd are for argv"},
+		{web + "headers = { 'A b' = 'B' }\n", `"A b" is no name of a header`},
+		{strings.Replace(web, "https://", "ftp://", 1), "write it like https://host/mcp"},
+		{strings.Replace(web, "https://", "https://me:s3cret@", 1), "url holds a name or password"},
+	} {
+		a := testApp(t)
+		a.flags.config = ownToolsFile(t, c.text)
+		_, err := a.load()
+		if err == nil || !strings.Contains(oneLine(err), c.want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+		if e, ok := err.(*exit); !ok || e.code != 2 {
+			t.Errorf("%q: exit code of %v is not 2", c.text, err)
+		}
+	}
+}

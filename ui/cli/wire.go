@@ -88,8 +88,20 @@ type work struct {
 	close   closers
 	config  *config
 	ep      *endpoint
+	servers *engine.Servers
 	title   string
 	notices []string // to show before the run starts
+}
+
+// openServers reaches the MCP servers and has them closed with the rest.
+func (a *app) openServers(ctx context.Context, w *work) error {
+	servers, err := engine.OpenServers(ctx, w.config.Config, Version, a.progress)
+	if err != nil {
+		return bad(err)
+	}
+	w.servers = servers
+	w.close.add(servers)
+	return nil
 }
 
 // abandon closes what was opened so far when opening failed.
@@ -149,11 +161,14 @@ func (a *app) begin(ctx context.Context) (_ *work, err error) {
 	if err := w.config.Generator.ResolvePromptMode(w.ep.caps); err != nil {
 		return nil, bad(err)
 	}
+	if err := a.openServers(ctx, w); err != nil {
+		return nil, err
+	}
 	create := func(dir string) (*sessions.Store, error) {
 		run := sessions.Run{Created: time.Now(), Title: title, N: w.config.Generator.NumTrajectories,
 			Members: engine.Members(instances, w.config.Generator.NumTrajectories), Source: source, Policy: w.config.Dispatcher.Type,
 			Endpoint: w.ep.urls(), Model: w.ep.model(), Simulate: w.ep.caps.Simulated, Config: recorded, Version: Version}
-		if run.Print, err = fingerprint(w.config, w.ep, instances); err != nil {
+		if run.Print, err = fingerprint(w.config, w.ep, w.servers, instances); err != nil {
 			return nil, err
 		}
 		for {
@@ -194,7 +209,7 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 	if err != nil {
 		return err
 	}
-	opt := engine.Options{Config: w.config.Config, Instances: instances, Providers: ps, Endpoints: w.ep.all, Capabilities: w.ep.caps, Log: log}
+	opt := engine.Options{Config: w.config.Config, Instances: instances, Providers: ps, Endpoints: w.ep.all, Capabilities: w.ep.caps, Servers: w.servers, Log: log}
 	if w.config.Dispatcher.Order == string(dispatch.LongestFirst) {
 		var unread []string
 		if opt.History, unread, err = pastTimes(ctx, dir, w.store.Run().ID); err != nil {
