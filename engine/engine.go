@@ -24,6 +24,7 @@ import (
 	"rollbench/sandbox"
 	"rollbench/sessions"
 	"rollbench/sessions/stats"
+	"rollbench/tools/follow"
 )
 
 // Options are what the wiring hands over.
@@ -64,6 +65,7 @@ type Engine struct {
 	pace     *pace
 	meter    *meter
 	pool     *pool
+	bases    follow.Bases
 	fleet    *fleet
 	policies policies
 	gpus     atomic.Pointer[[]GPU]
