@@ -18,14 +18,15 @@ var floors = map[string][]string{
 	"ui/cli":                  {"*"},
 	"ui":                      {"engine", "engine/infer", "sessions", "sessions/stats", "ui/quiet"},
 	"ui/quiet":                {},
-	"engine":                  {"engine/agent", "engine/calls", "engine/dispatch", "engine/infer", "engine/task", "tools", "tools/mcp", "sandbox", "sandbox/pool", "sessions", "sessions/stats"},
+	"engine":                  {"engine/agent", "engine/calls", "engine/dispatch", "engine/infer", "engine/task", "tools", "tools/follow", "tools/mcp", "sandbox", "sandbox/pool", "sessions", "sessions/stats"},
 	"engine/agent":            {"engine/calls", "engine/infer", "tools", "sandbox", "sessions"},
 	"engine/calls":            {},
 	"engine/dispatch":         {},
 	"engine/infer":            {},
 	"engine/infer/simulated":  {"engine/infer"},
 	"engine/task":             {"sandbox"},
-	"tools":                   {"sandbox", "search", "tools/mcp"},
+	"tools":                   {"sandbox", "search", "tools/follow", "tools/mcp"},
+	"tools/follow":            {"sandbox", "search"},
 	"tools/mcp":               {},
 	"sessions":                {},
 	"sessions/export":         {"sessions", "sessions/export/parquet"},
@@ -36,7 +37,8 @@ var floors = map[string][]string{
 	"sandbox/local":           {"sandbox"},
 	"sandbox/pool":            {"sandbox"},
 	"sandbox/sandboxtest":     {"sandbox"},
-	"search":                  {},
+	"search":                  {"search/source"},
+	"search/source":           {},
 }
 
 // owners names the only packages that may import a module.

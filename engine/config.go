@@ -112,6 +112,7 @@ type Tools struct {
 	BashName    string   `toml:"bash_name" json:"bash_name"`
 	Editor      bool     `toml:"enable_editor" json:"enable_editor"`
 	Finish      bool     `toml:"enable_finish" json:"enable_finish"`
+	Search      bool     `toml:"enable_search" json:"enable_search"`
 	Think       bool     `toml:"enable_think" json:"enable_think"`
 	Python      bool     `toml:"enable_python" json:"enable_python"`
 	MCP         bool     `toml:"enable_mcp" json:"enable_mcp"` // of those declared

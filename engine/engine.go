@@ -25,6 +25,7 @@ import (
 	"rollbench/sandbox/pool"
 	"rollbench/sessions"
 	"rollbench/sessions/stats"
+	"rollbench/tools/follow"
 )
 
 // Options are what the wiring hands over.
@@ -65,6 +66,7 @@ type Engine struct {
 	pace     *pace
 	meter    *meter
 	pool     *pool.Pool
+	bases    follow.Bases
 	fleet    *fleet
 	policies policies
 	mounts   []sandbox.Mount

@@ -100,8 +100,15 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 		return fmt.Errorf("prepare the repository: %w", err)
 	}
 	c := e.opt.Config.Tools
-	t.place.tools, err = tools.New(tools.Env{Sandbox: sb, Limits: c.limits(), OnOutput: e.streams.of(t.key).output}, c.enabled(e.opt.Servers))
+	t.place.tools, err = tools.New(tools.Env{Sandbox: sb, Limits: c.limits(), OnOutput: e.streams.of(t.key).output,
+		Bases: &e.bases, Repository: t.in.Repository(sb.Kind())}, c.enabled(e.opt.Servers))
 	if err != nil {
+		return err
+	}
+	if c.Search {
+		e.streams.of(t.key).at("the index of the repository")
+	}
+	if err := t.place.tools.Start(ctx); err != nil {
 		return err
 	}
 	if e.opt.Meet != nil {

@@ -8,7 +8,6 @@ import "fmt"
 type Switches struct {
 	Cmd       *bool `toml:"enable_cmd" json:"-"`
 	Jupyter   *bool `toml:"enable_jupyter" json:"-"`
-	Search    *bool `toml:"enable_search" json:"-"`
 	Browsing  *bool `toml:"enable_browsing" json:"-"`
 	LLMEditor *bool `toml:"enable_llm_editor" json:"-"`
 }
@@ -40,7 +39,6 @@ func (t *Tools) Resolve(given func(key string) bool) (key string, err error) {
 		value *bool
 		why   string
 	}{
-		{"enable_search", read.Search, "there is no search tool; the policy searches with grep or find in the shell, or with a tool of an MCP server ([[tools.mcp]])"},
 		{"enable_browsing", read.Browsing, "there is no browser; declare an MCP server that has one with [[tools.mcp]]"},
 		{"enable_llm_editor", read.LLMEditor, "there is no editor that asks a model; enable_editor is the one that there is"},
 	} {

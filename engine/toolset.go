@@ -103,7 +103,7 @@ func (t *OwnTools) Read(from OwnTools, keys []string) {
 
 // enabled are the tools of a trajectory; servers are nil until they were asked.
 func (t Tools) enabled(servers *Servers) tools.Enabled {
-	e := tools.Enabled{Bash: t.Bash, BashName: t.BashName, Editor: t.Editor, Finish: t.Finish, Think: t.Think, Python: t.Python,
+	e := tools.Enabled{Bash: t.Bash, BashName: t.BashName, Editor: t.Editor, Finish: t.Finish, Think: t.Think, Python: t.Python, Search: t.Search,
 		Servers: servers.tools(), Partly: t.MCP && len(t.Servers) > 0 && servers == nil}
 	for _, c := range t.Commands {
 		if c.Parameters == "" {

@@ -171,6 +171,9 @@ type Sandbox interface {
 	WriteFile(ctx context.Context, path string, data []byte, mode fs.FileMode) error
 	Stat(ctx context.Context, path string) (fs.FileInfo, error)
 	ReadDir(ctx context.Context, path string) ([]fs.FileInfo, error)
+	// Walk lists every regular file below a folder, links not followed, folders of
+	// the names in skip left out, in no order.
+	Walk(ctx context.Context, dir string, skip []string) ([]Entry, error)
 	// CopyIn unpacks a tar stream below dst; entries may not leave dst.
 	CopyIn(ctx context.Context, dst string, tar io.Reader) error
 	// CopyOut packs path (file or folder) as a tar stream.

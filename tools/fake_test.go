@@ -113,6 +113,19 @@ func (f *fakeSandbox) Stat(_ context.Context, p string) (fs.FileInfo, error) {
 	return nil, fmt.Errorf("stat %s: %w", p, sandbox.ErrNotExist)
 }
 
+func (f *fakeSandbox) Walk(ctx context.Context, dir string, skip []string) ([]sandbox.Entry, error) {
+	if err := f.gone(); err != nil {
+		return nil, err
+	}
+	var list []sandbox.Entry
+	for p, data := range f.files {
+		if rel, ok := strings.CutPrefix(p, dir+"/"); ok {
+			list = append(list, sandbox.Entry{Path: rel, Size: int64(len(data))})
+		}
+	}
+	return list, nil
+}
+
 func (f *fakeSandbox) ReadDir(_ context.Context, p string) ([]fs.FileInfo, error) {
 	if err := f.gone(); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type Enabled struct {
 	Finish   bool
 	Think    bool
 	Python   bool
+	Search   bool
 	Commands []Command // the user's own
 	Servers  []Server  // MCP servers
 	Rules    []Rule    // in the order in which they are tried
@@ -58,6 +59,9 @@ func New(env Env, enabled Enabled) (*Registry, error) {
 	}
 	if enabled.Python {
 		list = append(list, &python{env: env})
+	}
+	if enabled.Search {
+		list = append(list, &finder{env: env})
 	}
 	if enabled.Think {
 		list = append(list, think{})
@@ -140,6 +144,24 @@ func (r *Registry) Run(ctx context.Context, name, arguments string) (Result, err
 		return Result{Text: string(bad), Status: Invalid}, nil
 	}
 	return result, fmt.Errorf("tool %s: %w", name, err)
+}
+
+// starter is a tool that looks at the sandbox before the first call.
+type starter interface {
+	start(ctx context.Context) error
+}
+
+// Start lets the tools look at the repository as it was laid. It is called once,
+// before any call.
+func (r *Registry) Start(ctx context.Context) error {
+	for _, e := range r.tools {
+		if t, ok := e.tool.(starter); ok {
+			if err := t.start(ctx); err != nil {
+				return fmt.Errorf("tool %s: %w", e.spec.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // Close ends what the tools keep running (the shell).

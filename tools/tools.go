@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rollbench/sandbox"
+	"rollbench/tools/follow"
 )
 
 // Spec is what the model is told of a tool.
@@ -76,4 +77,8 @@ type Env struct {
 	Sandbox  sandbox.Sandbox
 	Limits   Limits
 	OnOutput func([]byte) // live output, must not block
+	// Bases are the indexes that trajectories share for search; Repository names the
+	// one of this sandbox's image and base commit.
+	Bases      *follow.Bases
+	Repository string
 }

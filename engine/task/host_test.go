@@ -109,6 +109,10 @@ func (h *host) WriteFile(_ context.Context, p string, data []byte, mode fs.FileM
 
 func (h *host) Stat(_ context.Context, p string) (fs.FileInfo, error) { return os.Stat(h.file(p)) }
 
+func (h *host) Walk(context.Context, string, []string) ([]sandbox.Entry, error) {
+	return nil, errors.New("nobody lists a repository in these tests")
+}
+
 func (h *host) ReadDir(context.Context, string) ([]fs.FileInfo, error) {
 	return nil, errors.ErrUnsupported
 }

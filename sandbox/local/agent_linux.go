@@ -169,6 +169,8 @@ func (a *agent) answer(req request, files []*os.File) {
 		err = a.unpack(req.Path, files)
 	case opPack:
 		err = a.pack(req.Path, files)
+	case opWalk:
+		err = a.walk(req.Path, req.Argv, files)
 	default:
 		err = fmt.Errorf("unknown request %d", req.Op)
 	}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+
+	"rollbench/sandbox"
 )
 
 // maxFile bounds what ReadFile takes into memory: 256 MiB.
@@ -65,6 +67,36 @@ func (b *folder) ReadDir(ctx context.Context, path string) ([]fs.FileInfo, error
 		infos[i] = r.Infos[i]
 	}
 	return infos, nil
+}
+
+// Walk has the init list the folder.
+func (b *folder) Walk(ctx context.Context, dir string, skip []string) ([]sandbox.Entry, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	c, err := b.request(request{Op: opWalk, Path: dir, Argv: skip}, false, w)
+	closeAll([]*os.File{w})
+	if err != nil {
+		return nil, fmt.Errorf("walk %s: %w", dir, err)
+	}
+	stop := context.AfterFunc(ctx, func() { r.Close() })
+	listing, err := io.ReadAll(r)
+	if !stop() {
+		return nil, ctx.Err()
+	}
+	if _, aerr := b.await(ctx, c); aerr != nil {
+		err = aerr
+	}
+	var entries []sandbox.Entry
+	if err == nil {
+		entries, err = sandbox.ParseWalk(listing, "\x00")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("walk %s: %w", dir, err)
+	}
+	return entries, nil
 }
 
 // CopyIn has the init unpack the stream.

@@ -37,6 +37,7 @@ const (
 	opUnpack // descriptor: where to read the tar stream
 	opPack   // descriptor: where to write the tar stream
 	opSignal // Signal to Tree, Root too if asked for; answers with Pids
+	opWalk   // Argv: names to skip; descriptor: where to write the listing
 )
 
 type request struct {

@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"limits", testLimits},
 		{"files", testFiles},
 		{"copy", testCopy},
+		{"walk", Walk},
 		{"shell", testShell},
 		{"shell limits", testShellLimits},
 		{"containment", testContainment},

@@ -165,7 +165,7 @@ func TestSkyRLSwitches(t *testing.T) {
 		{[]string{"tools.enable_jupyter=true", "tools.enable_think=true"}, "true true true true true true"},
 		{[]string{"tools.enable_editor=false", "tools.enable_finish=false", "tools.enable_mcp=false"}, "true false false false false false"},
 		// as skyrl-agent/examples/run_skyrl/skyrl_swe.yaml has them, but for search
-		{[]string{"tools={enable_cmd=true, enable_editor=true, enable_finish=true, enable_search=false, enable_browsing=false, enable_llm_editor=false, enable_jupyter=false, enable_think=false, enable_mcp=false}"},
+		{[]string{"tools={enable_cmd=true, enable_editor=true, enable_finish=true, enable_browsing=false, enable_llm_editor=false, enable_jupyter=false, enable_think=false, enable_mcp=false}"},
 			"true true true false false false"},
 	} {
 		if got, err := load(c.sets...); err != nil || got != c.want {
@@ -173,7 +173,6 @@ func TestSkyRLSwitches(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ set, want string }{
-		{"tools.enable_search=true", "--set tools.enable_search=true: tools.enable_search cannot be true: there is no search tool"},
 		{"tools.enable_browsing=true", "tools.enable_browsing cannot be true: there is no browser; declare an MCP server"},
 		{"tools.enable_llm_editor=true", "tools.enable_llm_editor cannot be true"},
 		{"tools={enable_cmd=true, enable_bash_tool=false}", "tools.enable_cmd and tools.enable_bash_tool are the same switch and differ"},

@@ -1,0 +1,229 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+)
+
+// ranked is a document with its score.
+type ranked struct {
+	where at
+	score float64
+}
+
+// scores accumulate over the terms of a question.
+type scores struct {
+	doc  []float32 // by document of the base, then of the overlay
+	file []float32 // by file
+}
+
+var scoresPool = sync.Pool{New: func() any { return new(scores) }}
+
+func (s *scores) reset(docs, files int) {
+	s.doc = zeroed(s.doc, docs)
+	s.file = zeroed(s.file, files)
+}
+
+func zeroed(f []float32, n int) []float32 {
+	if cap(f) < n {
+		return make([]float32, n)
+	}
+	f = f[:n]
+	clear(f)
+	return f
+}
+
+// fieldTable maps a packed count to what its name, signature and docstring weigh, so
+// that scoring a posting is one look-up and one division.
+type fieldTable struct {
+	name [maxName + 1]float32
+	rest [1 << 14 >> 7]float32 // signature and docstring together
+}
+
+func newFieldTable() *fieldTable {
+	var t fieldTable
+	for n := range t.name {
+		t.name[n] = float32(weights.name * float64(n))
+	}
+	for r := range t.rest {
+		t.rest[r] = float32(weights.signature*float64(r>>4) + weights.doc*float64(r&maxDoc))
+	}
+	return &t
+}
+
+func (t *fieldTable) count(c uint16, nameFactor, lengthFactor float32) float32 {
+	return t.name[c>>shiftName]*nameFactor + (t.rest[c>>shiftDoc&(1<<7-1)]+float32(c&maxBody))*lengthFactor
+}
+
+// rank scores all documents that pass keep, best first, most of them at the most.
+func (v *View) rank(q question, keep func(i int32, f *file) bool, most int) []ranked {
+	b := v.base
+	s := scoresPool.Get().(*scores)
+	defer scoresPool.Put(s)
+	table := docTable{}
+	for i := range v.over {
+		for _, d := range v.over[i].docs {
+			table.add(int32(len(b.files)+i), d, &b.stats)
+		}
+	}
+	s.reset(len(b.docs.file)+len(table.file), len(b.files)+len(v.over))
+	fields := newFieldTable()
+	chosen := b.choose(q.words)
+	for _, t := range chosen {
+		b.addTerm(s, fields, t)
+	}
+	if len(v.over) > 0 {
+		v.addOverlay(s, fields, chosen, &table)
+	}
+	v.addPlaces(s, q)
+	return v.best(s, &table, keep, most)
+}
+
+// scoredTerm is a term of a question with its weight, rarity included.
+type scoredTerm struct {
+	term   term
+	weight float32
+	docs   []uint32
+	tfs    []uint16
+}
+
+// choose looks terms up and keeps those that tell most.
+func (b *Base) choose(words []weightedTerm) []scoredTerm {
+	out := make([]scoredTerm, 0, len(words))
+	n := float64(max(b.stats.docs, 1))
+	for _, w := range words {
+		docs, tfs := b.words.find(w.term)
+		df := float64(len(docs))
+		idf := math.Log(1 + (n-df+0.5)/(df+0.5))
+		if df > n/8 && n > 200 {
+			continue // in so many documents a word tells nothing
+		}
+		out = append(out, scoredTerm{w.term, float32(w.weight * idf), docs, tfs})
+	}
+	slices.SortFunc(out, func(a, b scoredTerm) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.term, b.term))
+	})
+	return out[:min(len(out), weights.maxWork)]
+}
+
+// addTerm scores one term in the documents of the base, and in their files: the
+// documents of a file follow each other.
+func (b *Base) addTerm(s *scores, fields *fieldTable, t scoredTerm) {
+	k1, fileK1 := float32(weights.k1), float32(weights.fileK1)
+	d := &b.docs
+	last, inFile := int32(-1), float32(0)
+	for i, doc := range t.docs {
+		n := fields.count(t.tfs[i], d.name[doc], d.length[doc])
+		s.doc[doc] += t.weight * n / (n + k1)
+		if f := d.file[doc]; f != last {
+			if last >= 0 {
+				s.file[last] += t.weight * inFile / (inFile + fileK1*b.fileFactor[last])
+			}
+			last, inFile = f, 0
+		}
+		inFile += n
+	}
+	if last >= 0 {
+		s.file[last] += t.weight * inFile / (inFile + fileK1*b.fileFactor[last])
+	}
+}
+
+// addOverlay does the same for changed files, whose words are few enough to walk.
+func (v *View) addOverlay(s *scores, fields *fieldTable, chosen []scoredTerm, table *docTable) {
+	asked := make(map[term]float32, len(chosen))
+	for _, t := range chosen {
+		asked[t.term] = t.weight
+	}
+	doc := 0
+	for i := range v.over {
+		f := &v.over[i]
+		inFile := map[term]float32{}
+		for d := range f.docs {
+			l := wordList{}
+			from, to := f.wordsOf(d)
+			l.terms, l.counts = f.terms[from:to], f.counts[from:to]
+			if d == 0 {
+				l = withPath(l, f.path)
+			}
+			for j, t := range l.terms {
+				if w, ok := asked[t]; ok {
+					n := fields.count(l.counts[j], table.name[doc], table.length[doc])
+					s.doc[len(v.base.docs.file)+doc] += w * n / (n + float32(weights.k1))
+					inFile[t] += n
+				}
+			}
+			doc++
+		}
+		factor := f.lengthFactor(&v.base.stats)
+		for _, t := range chosen { // in this order: sums of floats depend on it
+			if n, ok := inFile[t.term]; ok {
+				s.file[len(v.base.files)+i] += t.weight * n / (n + float32(weights.fileK1)*factor)
+			}
+		}
+	}
+}
+
+// best picks the documents with the highest scores.
+func (v *View) best(s *scores, over *docTable, keep func(i int32, f *file) bool, most int) []ranked {
+	var out []ranked
+	floor := math.Inf(-1)
+	baseDocs := len(v.base.docs.file)
+	skip, last := false, int32(-1)
+	for d, score := range s.doc {
+		t, j := &v.base.docs, d
+		if d >= baseDocs {
+			t, j = over, d-baseDocs
+		}
+		i := t.file[j]
+		if score == 0 && s.file[i] == 0 {
+			continue
+		}
+		f := v.file(i)
+		if i != last {
+			last = i
+			skip = v.hidden[i] || !keep(i, f)
+		}
+		if skip || score == 0 {
+			continue
+		}
+		total := float64(score) + weights.file*float64(s.file[i])
+		total *= factorOf(f, t.ent[j])
+		if total <= floor {
+			continue
+		}
+		out = append(out, ranked{at{i, t.ent[j]}, total})
+		if len(out) >= 4*most+64 {
+			sortRanked(out)
+			out = out[:most]
+			floor = out[most-1].score
+		}
+	}
+	sortRanked(out)
+	return out[:min(len(out), most)]
+}
+
+func factorOf(f *file, ent int32) float64 {
+	w := 1.0
+	if f.test {
+		w = weights.test
+	}
+	if f.generated {
+		w *= weights.made
+	}
+	switch {
+	case ent < 0:
+		w *= weights.module
+	case f.ents[ent].Kind == kindClass:
+		w *= weights.class
+	}
+	return w
+}
+
+// sortRanked orders by score; of equal ones by place, so that an order is stable.
+func sortRanked(r []ranked) {
+	slices.SortFunc(r, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.where.file, b.where.file), cmp.Compare(a.where.item, b.where.item))
+	})
+}

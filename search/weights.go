@@ -1,0 +1,44 @@
+package search
+
+// weighting are the numbers of the ranking. They were chosen by cross validation over
+// the histories of several repositories, none for one of them; docs/search.md says how.
+type weighting struct {
+	k1      float64 // saturation of a word's count in a document
+	k3      float64 // saturation of a word's count in the question
+	lengthB float64 // how much a document's length counts
+	nameB   float64 // how much a name's length counts
+	fileB   float64 // how much a file's length counts
+	fileK1  float64
+
+	name, signature, doc float64 // fields, beside 1 for the body
+
+	exactName  float64 // a word of the question is the whole name of an entity
+	exactOwner float64 // … of the class of a method
+	exactFile  float64 // … of a file, or of a directory
+	exactDir   float64
+
+	title   float64 // words of the title, beside 1 for those of prose
+	code    float64 // words of code blocks
+	inline  float64 // words in backticks
+	output  float64 // words of tracebacks and of what programs printed
+	symbol  float64 // words that have the form of code: a_b, aB, a.b, a()
+	whole   float64 // an identifier as a whole, beside its parts
+	file    float64 // share of the file's score in that of its documents
+	frame   float64 // a traceback's frame is in the document
+	named   float64 // the path of the file stands in the question
+	test    float64 // factor for test files
+	made    float64 // factor for generated files
+	class   float64 // factor for classes
+	module  float64 // factor for the text of a file outside classes and functions
+	best    float64 // share of the best document of a file in the file's score
+	maxWork int     // words of a question that count at most
+}
+
+var weights = weighting{
+	k1: 1.2, k3: 4, lengthB: 0.5, nameB: 0.3, fileB: 0.5, fileK1: 3,
+	name: 3, signature: 1.5, doc: 0.5,
+	exactName: 1, exactOwner: 1, exactFile: 1, exactDir: 0.5,
+	title: 3, code: 0.5, inline: 2, output: 0.3, symbol: 2, whole: 1,
+	file: 0.5, frame: 5, named: 10, test: 0.3, made: 0.5, class: 0.9, module: 0.7, best: 0,
+	maxWork: 80,
+}

@@ -1,0 +1,118 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rollbench/search"
+	"rollbench/tools/follow"
+)
+
+//go:embed search.md
+var searchText string
+
+// The first three are SkyRL-Agent's.
+var searchParameters = json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "search_terms": {"type": "array", "items": {"type": "string"}, "description": "Names, paths, relations or free text, each answered by itself."},
+    "line_nums": {"type": "array", "items": {"type": "integer"}, "description": "Lines of the file that file_path_or_pattern names."},
+    "file_path_or_pattern": {"type": "string", "description": "Only look in this file, folder or glob. Default: everywhere."},
+    "kind": {"type": "string", "enum": ["class", "function", "method", "variable", "file", "directory", "test", "text"], "description": "Only find this kind."},
+    "pattern": {"type": "string", "description": "Code with holes: $X is one expression or name, $$$ anything."}
+  }
+}`)
+
+// hintRoom is what hints may need at the end of an observation, in characters.
+const hintRoom = 600
+
+// finder is the tool search.
+type finder struct {
+	env    Env
+	source *follow.Follower // nil before start
+}
+
+func (t *finder) Spec() Spec {
+	return Spec{Name: "search", Description: strings.TrimSpace(searchText), Parameters: searchParameters}
+}
+
+// start indexes the repository as it was laid.
+func (t *finder) start(ctx context.Context) error {
+	f, err := follow.Start(ctx, t.env.Sandbox, t.env.Bases, t.env.Repository)
+	if err != nil {
+		return fmt.Errorf("index the repository: %w", err)
+	}
+	t.source = f
+	return nil
+}
+
+func (t *finder) Run(ctx context.Context, args map[string]any) (Result, error) {
+	q, err := question(args)
+	if err != nil {
+		return Result{}, err
+	}
+	view, err := t.source.View(ctx)
+	if err != nil {
+		if terminal(ctx, err) {
+			return Result{}, err
+		}
+		text := fmt.Sprintf("ERROR: the repository could not be read: %s. Use the shell (grep -rn, find) instead.", Clean([]byte(err.Error())))
+		return Result{Text: text, Status: Failed}, nil
+	}
+	limit := t.env.Limits.Observation
+	q.MaxChars = min(max(limit-hintRoom, limit/2), search.DefaultMaxChars)
+	return answered(view.Query(q), limit), nil
+}
+
+func (t *finder) Close() error { return nil }
+
+// question reads the arguments.
+func question(args map[string]any) (search.Query, error) {
+	var q search.Query
+	for _, term := range list(args["search_terms"]) {
+		if s, _ := term.(string); strings.TrimSpace(s) != "" {
+			q.Terms = append(q.Terms, s)
+		}
+	}
+	for _, n := range list(args["line_nums"]) {
+		line, ok := n.(int)
+		if !ok || line < 1 {
+			return q, invalidf("ERROR: line_nums has %v: lines are counted from 1.", n)
+		}
+		q.Lines = append(q.Lines, line)
+	}
+	q.Path, _ = args["file_path_or_pattern"].(string)
+	q.Kind, _ = args["kind"].(string)
+	q.Pattern, _ = args["pattern"].(string)
+	switch {
+	case len(q.Terms) == 0 && len(q.Lines) == 0 && strings.TrimSpace(q.Pattern) == "":
+		return q, invalidf(`ERROR: nothing to search for. Give search_terms (a list of names or words), or line_nums with file_path_or_pattern, or pattern. For example: {"search_terms": ["parse_url"]}.`)
+	case len(q.Lines) > 0 && q.Path == "":
+		return q, invalidf(`ERROR: line_nums needs the file they are of in file_path_or_pattern. For example: {"line_nums": [120], "file_path_or_pattern": "src/app.py"}.`)
+	}
+	return q, nil
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+// answered makes the observation: the hints stand at its end, whatever of the text had
+// to go.
+func answered(a search.Answer, limit int) Result {
+	var hints []string
+	for _, h := range a.Hints {
+		hints = append(hints, h.Text)
+	}
+	last := strings.Join(slices.DeleteFunc(hints, func(h string) bool { return h == "" }), "\n")
+	text, cut := cutMiddle(Clean([]byte(a.Text)), max(0, limit-len([]rune(last))-2), "\n[... %d characters are cut here; ask with a narrower file_path_or_pattern or kind ...]\n")
+	if last != "" {
+		text = strings.TrimRight(text, "\n") + "\n" + last
+	}
+	return Result{Text: text, Status: OK, Dropped: int64(cut)}
+}
