@@ -72,6 +72,39 @@ func BenchmarkShellCommand(b *testing.B) {
 	}
 }
 
+// BenchmarkShellStart is a shell's life, its terminal included.
+func BenchmarkShellStart(b *testing.B) {
+	c := open(b, engine(b, Options{}), sandbox.Spec{Name: "bench"})
+	for b.Loop() {
+		shell, err := c.Shell(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := shell.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkShellTyped is a command that is left running at once and ends by a line
+// of input, and the other terminal that the next one needs.
+func BenchmarkShellTyped(b *testing.B) {
+	c := open(b, engine(b, Options{}), sandbox.Spec{Name: "bench"})
+	shell, err := c.Shell(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer shell.Close()
+	for b.Loop() {
+		if r, err := shell.Run(b.Context(), sandbox.Command{Script: "read x", Idle: time.Nanosecond, Leave: true}); err != nil || r.End != sandbox.Left {
+			b.Fatal(r, err)
+		}
+		if r, err := shell.Continue(b.Context(), sandbox.Step{Key: sandbox.Enter, Idle: time.Minute}); err != nil || r.End != sandbox.Exited {
+			b.Fatal(r, err)
+		}
+	}
+}
+
 func BenchmarkReadFile(b *testing.B) {
 	c := open(b, engine(b, Options{}), sandbox.Spec{Name: "bench"})
 	for b.Loop() {
