@@ -57,7 +57,7 @@ func TestAttacks(t *testing.T) {
 						t.Errorf("%s", r.Output)
 					}
 				}},
-				{"large file", "head -c 33554432 /dev/zero > big; wc -c < big", 0, func(t *testing.T, r sandbox.Result) {
+				{"large file", "head -c 33554432 /dev/zero > big; wc -c < big; rm big", 0, func(t *testing.T, r sandbox.Result) {
 					if got := strings.TrimSpace(string(r.Output)); !strings.HasSuffix(got, "16777216") {
 						t.Errorf("%q", got)
 					}
