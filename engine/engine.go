@@ -250,7 +250,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err := e.begin(ctx); err != nil {
 		return err
 	}
-	e.watchServers()
+	defer e.watchServers()()
 	began := time.Now()
 	e.running.Store(true)
 	monitor := e.monitor(ctx)

@@ -210,10 +210,11 @@ func (had ServerTools) Differ(now ServerTools) string {
 	return ""
 }
 
-// watchServers records it when a server says that its tools have changed.
-func (e *Engine) watchServers() {
+// watchServers records it when a server says that its tools have changed, until
+// the function it returns is called.
+func (e *Engine) watchServers() (enough func()) {
 	if e.opt.Servers == nil {
-		return
+		return func() {}
 	}
 	for _, l := range e.opt.Servers.listed {
 		l.OnChange(func() {
@@ -222,5 +223,10 @@ func (e *Engine) watchServers() {
 				e.fail(err)
 			}
 		})
+	}
+	return func() {
+		for _, l := range e.opt.Servers.listed {
+			l.OnChange(nil)
+		}
 	}
 }

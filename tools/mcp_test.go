@@ -143,6 +143,30 @@ func TestRemoteCrash(t *testing.T) {
 	}
 }
 
+// One that cannot be started again is tried by each call, and comes back when it
+// can be.
+func TestRemoteComesBack(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken")
+	s := stdioServer(t, "server")
+	s.Argv = []string{"sh", "-c", `[ ! -e "$1" ] || { echo out of disk >&2; exit 9; }; exec "$0"`, s.Argv[0], broken}
+	r := withServer(t, Server{Listed: listed(t, s)})
+	if err := os.WriteFile(broken, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		got := call(t, r, "test__count", "{}")
+		if want := "ERROR: the server test could not be reached: it ended: exit status 9; it wrote: out of disk. The next call tries again."; got.Status != Failed || got.Text != want {
+			t.Errorf("%s %q", got.Status, got.Text)
+		}
+	}
+	if err := os.Remove(broken); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, r, "test__count", "{}"); got.Text != "1" { // it lost nothing: it had not run
+		t.Errorf("%s %q", got.Status, got.Text)
+	}
+}
+
 // A call that takes too long is given up, and the server goes on where it can.
 func TestRemoteTimeout(t *testing.T) {
 	for kind, open := range bothKinds {

@@ -72,6 +72,7 @@ func testServer(life context.Context) *sdk.Server {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
 			return err.Error()
 		}
+		<-life.Done() // the stop comes when it comes
 		return "went on"
 	})
 	say("child", func() string { // leaves a process that holds the file open

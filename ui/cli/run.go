@@ -25,6 +25,7 @@ func (a *app) runCommand() *cobra.Command {
   rollbench run --tasks ./my-task                # a Harbor task or a folder of them
   rollbench run --tasks rows.jsonl --sandbox docker
   rollbench run --endpoint http://localhost:8000 --model qwen3-32b --set generator.num_trajectories=8
+  rollbench run --config my.toml                 # own tools and MCP servers: docs/tools.md
   rollbench run --headless --json --limit 3`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context()) },
