@@ -70,7 +70,7 @@ func (t *bash) Run(ctx context.Context, args map[string]any) (Result, error) {
 		Script:    command,
 		Timeout:   t.env.Limits.Command,
 		Idle:      t.env.Limits.Idle,
-		MaxOutput: maxFull,
+		MaxOutput: t.env.Limits.held(),
 		OnOutput:  t.env.OnOutput,
 	})
 	if err != nil {
@@ -115,7 +115,7 @@ const cutNote = "\n[... %d characters are cut here. To see them, send the output
 func (t *bash) observe(run sandbox.Result) Result {
 	result := Result{Status: OK, Exit: &run.ExitCode}
 	ending := t.ending(run, &result)
-	result.show(run, texts{none: "[The command printed nothing.]", cut: cutNote, last: ending}, t.env.Limits.Observation)
+	result.show(run, texts{none: "[The command printed nothing.]", cut: cutNote, last: ending}, t.env.Limits)
 	return result
 }
 

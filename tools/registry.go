@@ -32,6 +32,7 @@ type Enabled struct {
 type Registry struct {
 	tools []entry
 	rules []rule
+	kept  *capture
 }
 
 // entry is a tool with its parameters compiled for validation.
@@ -45,34 +46,40 @@ type entry struct {
 // then answers in text only.
 func New(env Env, enabled Enabled) (*Registry, error) {
 	env.Limits = env.Limits.withDefaults()
+	kept := newCapture(env.Folder)
+	env.OnOutput = kept.tee(env.OnOutput)
 	var list []Tool
 	if enabled.Bash {
 		name, err := bashName(enabled.BashName)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, &bash{env: env, name: name})
+		list = append(list, &bash{env: env.of(name), name: name})
 	}
 	if enabled.Editor {
-		list = append(list, &editor{env: env, history: map[string][]edit{}})
+		list = append(list, &editor{env: env.of("str_replace_editor"), history: map[string][]edit{}})
 	}
 	if enabled.Python {
-		list = append(list, &python{env: env})
+		list = append(list, &python{env: env.of("python")})
 	}
 	if enabled.Think {
 		list = append(list, think{})
 	}
 	if enabled.Finish {
-		list = append(list, finish{})
+		list = append(list, finish{limit: env.of("finish").Limits.Observation})
 	}
 	for _, c := range enabled.Commands {
 		if err := c.check(); err != nil {
 			return nil, err
 		}
-		list = append(list, &command{env: env, Command: c})
+		list = append(list, &command{env: env.of(c.Name), Command: c})
 	}
 	r, err := newRegistry(list)
 	if err != nil {
+		return nil, err
+	}
+	r.kept = kept
+	if err := env.Limits.check(r); err != nil {
 		return nil, err
 	}
 	r.rules, err = compileRules(enabled.Rules, r.tools)
@@ -80,7 +87,7 @@ func New(env Env, enabled Enabled) (*Registry, error) {
 }
 
 func newRegistry(list []Tool) (*Registry, error) {
-	r := &Registry{}
+	r := &Registry{kept: newCapture("")}
 	for _, t := range list {
 		spec := t.Spec()
 		if r.find(spec.Name) != nil {
@@ -167,6 +174,7 @@ func (r *Registry) Run(ctx context.Context, name, arguments string) (Result, err
 		return Result{Text: err.Error(), Status: Invalid}, nil
 	}
 	result, err := e.tool.Run(ctx, args)
+	r.kept.keep(&result)
 	if err == nil {
 		return result, nil
 	}
