@@ -99,7 +99,7 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 		return fmt.Errorf("prepare the repository: %w", err)
 	}
 	c := e.opt.Config.Tools
-	t.place.tools, err = tools.New(tools.Env{Sandbox: sb, Limits: c.limits(), OnOutput: e.streams.of(t.key).output}, c.enabled())
+	t.place.tools, err = tools.New(tools.Env{Sandbox: sb, Limits: c.limits(), OnOutput: e.streams.of(t.key).output, Folder: e.store.Dir()}, c.enabled())
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (t Tools) check() error {
 			return fmt.Errorf("tools.command %q: where is %q: use sandbox or host", c.Name, c.Where)
 		}
 	}
-	r, err := tools.New(tools.Env{}, t.enabled())
+	r, err := tools.New(tools.Env{Limits: t.limits()}, t.enabled())
 	if err != nil {
 		return fmt.Errorf("[tools]: %w", err)
 	}

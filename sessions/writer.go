@@ -65,6 +65,9 @@ func openStore(ctx context.Context, dir string, lock *os.File) (_ *Store, err er
 	return s, nil
 }
 
+// Dir is the run's folder.
+func (s *Store) Dir() string { return s.dir }
+
 // Trajectories in queue order, and the Seq they reflect.
 func (s *Store) Trajectories(context.Context) ([]Trajectory, int64, error) {
 	s.mu.RLock()
