@@ -145,6 +145,9 @@ func (f *fakeRun) Continue(k sessions.Key) error       { return f.verb("continue
 func (f *fakeRun) Step(k sessions.Key, h string) error { return f.verb("step %v %s", k, h) }
 func (f *fakeRun) Cancel(k sessions.Key) error         { return f.verb("cancel %v", k) }
 func (f *fakeRun) Finish(k sessions.Key) error         { return f.verb("finish %v", k) }
+func (f *fakeRun) CancelCall(k sessions.Key, began time.Time) error {
+	return f.verb("cancel call %v %s", k, began.Format(time.TimeOnly))
+}
 func (f *fakeRun) Inject(k sessions.Key, t string) error {
 	return f.verb("inject %v %q", k, t)
 }
