@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -15,42 +16,7 @@ import (
 func TestCancelCall(t *testing.T) {
 	r := setup(t, 1, func(c *Config) { c.Tools.Call = Duration(10 * time.Minute) }).engine()
 	key := r.store.Run().Members[0]
-	if err := r.CancelCall(key, time.Time{}); err == nil || err.Error() != "no call is running" {
-		t.Errorf("before the run: %v", err)
-	}
-	if err := r.Pause(key); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- r.Run(t.Context()) }()
-	held := func(at sessions.Gate) func() bool {
-		return func() bool { row := r.row(0); return row.State == sessions.Held && row.HeldAt == at }
-	}
-	r.until("held", held(sessions.BeforeModel))
-	if err := r.Step(key, "into"); err != nil {
-		t.Fatal(err)
-	}
-	r.until("held with a reply", held(sessions.AfterReply))
-	script := `{"command": "setsid sleep 7676 & printf '\\033[1mbegun\\n'; sleep 7676"}`
-	if err := r.EditCall(key, 0, "execute_bash", script); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Step(key, "into"); err != nil { // held again behind the call
-		t.Fatal(err)
-	}
-	r.until("the call runs", func() bool {
-		return !r.row(0).ToolSince.IsZero() && strings.Contains(r.Status().Streams[key.String()].Text, "begun")
-	})
-	if err := r.CancelCall(key, r.row(0).ToolSince.Add(-time.Second)); err == nil {
-		t.Error("a call that ended before was cancelled")
-	}
-	if err := r.CancelCall(key, r.row(0).ToolSince); err != nil {
-		t.Fatal(err)
-	}
-	r.until("held behind the call", held(sessions.AfterTool))
-	if err := r.CancelCall(key, time.Time{}); err == nil || err.Error() != "no call is running" {
-		t.Errorf("behind the call: %v", err)
-	}
+	done := r.cancelOneCall(key)
 	turns, err := r.store.Turns(t.Context(), key, 0, 1, 1, false)
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +54,72 @@ func TestCancelCall(t *testing.T) {
 		t.Errorf("after the end: %v", err)
 	}
 	r.nothingOpen()
+}
+
+// How far a cancelled call had come cannot be repeated: a resume begins the
+// attempt again, and nothing a person did is left in it.
+func TestResumeAfterACancelledCall(t *testing.T) {
+	r := setup(t, 1, nil).engine()
+	done := r.cancelOneCall(r.store.Run().Members[0])
+	r.Stop()
+	if err := <-done; !errors.Is(err, ErrStopped) {
+		t.Fatal(err)
+	}
+	r.reopen()
+	if err := r.engine().Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if row := r.row(0); row.State != sessions.Done || row.Attempt != 2 || row.Intervened {
+		t.Errorf("%s, attempt %d, intervened %v", row.State, row.Attempt, row.Intervened)
+	}
+	if why := r.said(sessions.KindAttempt); len(why) != 1 || !strings.Contains(why[0], "turn 1: a person cancelled execute_bash while it ran") {
+		t.Errorf("attempts %q", why)
+	}
+	r.nothingOpen()
+}
+
+// cancelOneCall runs the engine up to its first call, which is made to be one
+// that takes long, and cancels it. The trajectory is held behind it.
+func (r *rig) cancelOneCall(key sessions.Key) (done chan error) {
+	t := r.t
+	t.Helper()
+	if err := r.CancelCall(key, time.Time{}); err == nil || err.Error() != "no call is running" {
+		t.Errorf("before the run: %v", err)
+	}
+	if err := r.Pause(key); err != nil {
+		t.Fatal(err)
+	}
+	done = make(chan error, 1)
+	go func() { done <- r.Run(t.Context()) }()
+	held := func(at sessions.Gate) func() bool {
+		return func() bool { row := r.row(0); return row.State == sessions.Held && row.HeldAt == at }
+	}
+	r.until("held", held(sessions.BeforeModel))
+	if err := r.Step(key, "into"); err != nil {
+		t.Fatal(err)
+	}
+	r.until("held with a reply", held(sessions.AfterReply))
+	script := `{"command": "setsid sleep 7676 & printf '\\033[1mbegun\\n'; sleep 7676"}`
+	if err := r.EditCall(key, 0, "execute_bash", script); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Step(key, "into"); err != nil { // held again behind the call
+		t.Fatal(err)
+	}
+	r.until("the call runs", func() bool {
+		return !r.row(0).ToolSince.IsZero() && strings.Contains(r.Status().Streams[key.String()].Text, "begun")
+	})
+	if err := r.CancelCall(key, r.row(0).ToolSince.Add(-time.Second)); err == nil {
+		t.Error("a call that ended before was cancelled")
+	}
+	if err := r.CancelCall(key, r.row(0).ToolSince); err != nil {
+		t.Fatal(err)
+	}
+	r.until("held behind the call", held(sessions.AfterTool))
+	if err := r.CancelCall(key, time.Time{}); err == nil || err.Error() != "no call is running" {
+		t.Errorf("behind the call: %v", err)
+	}
+	return done
 }
 
 // What a call printed and the model did not see is in the session of a run, and
