@@ -14,13 +14,14 @@ import (
 const dbName = "session.db"
 
 // schemaVersion is kept in PRAGMA user_version. Version 1 had no series,
-// version 2 no output.
+// version 2 no output, and no turn that echoes another.
 const schemaVersion = 3
 
 // The tables. tr is the trajectory's position in queue order. turn.body is the
 // turn as JSON without its free texts and token arrays; texts holds the former
-// byte by byte (tool output need not be valid UTF-8), tokens the latter, apart
-// so that reading a transcript does not touch them.
+// byte by byte (tool output need not be valid UTF-8; what a turn echoes of the
+// one before is left out, see echo), tokens the latter, apart so that reading a
+// transcript does not touch them.
 const schema = `
 CREATE TABLE run (one INTEGER PRIMARY KEY CHECK (one = 1), json TEXT NOT NULL);
 CREATE TABLE gauge (one INTEGER PRIMARY KEY CHECK (one = 1), json TEXT NOT NULL);
