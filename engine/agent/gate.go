@@ -169,33 +169,6 @@ func (g *Gate) Reject(reason string) error {
 	return nil
 }
 
-// CancelCall cancels the call that began then (zero: the one that runs), and
-// leaves the trajectory going on.
-func (g *Gate) CancelCall(began time.Time) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.call == nil {
-		return errors.New("no call is running")
-	}
-	if !began.IsZero() && !began.Equal(g.callBegan) {
-		return errors.New("that call has ended: another is running now")
-	}
-	g.call(errCallCancelled)
-	return nil
-}
-
-func (g *Gate) callBegins(at time.Time, cancel context.CancelCauseFunc) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.call, g.callBegan = cancel, at
-}
-
-func (g *Gate) callEnds() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.call = nil
-}
-
 // Finish ends the run stage at the next gate.
 func (g *Gate) Finish() {
 	g.mu.Lock()

@@ -62,6 +62,33 @@ func (l *Loop) runTool(ctx context.Context, c sessions.Call, began time.Time) (t
 	return r, nil
 }
 
+// CancelCall cancels the call that began then (zero: the one that runs), and
+// leaves the trajectory going on.
+func (g *Gate) CancelCall(began time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.call == nil {
+		return errors.New("no call is running")
+	}
+	if !began.IsZero() && !began.Equal(g.callBegan) {
+		return errors.New("that call has ended: another is running now")
+	}
+	g.call(errCallCancelled)
+	return nil
+}
+
+func (g *Gate) callBegins(at time.Time, cancel context.CancelCauseFunc) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.call, g.callBegan = cancel, at
+}
+
+func (g *Gate) callEnds() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.call = nil
+}
+
 // keepOutput puts what call number call of this turn printed into the session.
 // What could not be kept costs a warning, and no more.
 func (l *Loop) keepOutput(ctx context.Context, call int, out *tools.Output) (*sessions.Output, error) {
