@@ -120,12 +120,30 @@ type Tools struct {
 	Idle        Duration `toml:"no_output_timeout" json:"no_output_timeout"`
 	Observation int      `toml:"max_observation_chars" json:"max_observation_chars"`
 	File        int      `toml:"max_view_chars" json:"max_view_chars"`
+	// PerTool replaces both limits in characters, by the tool's name.
+	PerTool     map[string]int `toml:"observation_chars" json:"observation_chars,omitempty"`
+	KeepEscapes bool           `toml:"keep_escapes" json:"keep_escapes,omitempty"`
+	Call        Duration       `toml:"call_timeout" json:"call_timeout"` // 0: none
 	Switches
 	OwnTools
 }
 
 func (t Tools) limits() tools.Limits {
-	return tools.Limits{Command: time.Duration(t.Command), Idle: time.Duration(t.Idle), Observation: t.Observation, File: t.File}
+	return tools.Limits{Command: time.Duration(t.Command), Idle: time.Duration(t.Idle), Observation: t.Observation, File: t.File,
+		PerTool: t.PerTool, KeepEscapes: t.KeepEscapes}
+}
+
+// callLimit of any call: call_timeout, and never less than a minute over the
+// limits that tools keep by themselves, which say more. 0: none.
+func (t Tools) callLimit() time.Duration {
+	if t.Call == 0 {
+		return 0
+	}
+	longest := max(t.Command, t.Idle)
+	for _, c := range t.Commands {
+		longest = max(longest, c.Timeout)
+	}
+	return time.Duration(max(t.Call, longest+Duration(time.Minute)))
 }
 
 // TimeLimits bound the stages of a trajectory. 0 means the task's own limit

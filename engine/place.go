@@ -100,7 +100,7 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 		return fmt.Errorf("prepare the repository: %w", err)
 	}
 	c := e.opt.Config.Tools
-	t.place.tools, err = tools.New(tools.Env{Sandbox: sb, Limits: c.limits(), OnOutput: e.streams.of(t.key).output,
+	t.place.tools, err = tools.New(tools.Env{Sandbox: sb, Limits: c.limits(), OnOutput: e.streams.of(t.key).output, Folder: e.store.Dir(),
 		Bases: &e.bases, Repository: t.in.Repository(sb.Kind())}, c.enabled(e.opt.Servers))
 	if err != nil {
 		return err

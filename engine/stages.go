@@ -126,7 +126,7 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 	}
 	l := &agent.Loop{
 		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: systemPrompt(g), Instruction: t.in.Instruction,
-			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit, Reminder: agent.Reminder(g.Reminder), LowBudget: g.LowBudget,
+			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit, CallLimit: e.opt.Config.Tools.callLimit(), Reminder: agent.Reminder(g.Reminder), LowBudget: g.LowBudget,
 			CanTokenize: e.opt.Capabilities.Tokenize, Tokens: g.PromptMode == promptTokens, Format: calls.Format(g.ToolFormat), Outage: e.opt.Config.Endpoints.outage(), ContextLen: e.opt.Capabilities.MaxModelLen},
 		Tools: t.place.tools, Record: e.store, Gate: t.gate,
 		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Now: time.Now,
@@ -148,7 +148,7 @@ func systemPrompt(g Generator) string {
 // Scaffold is what every policy of the configuration is told alike: the system
 // message and the tools, those of MCP servers among them.
 func Scaffold(c Config, servers *Servers) (system string, specs []tools.Spec, err error) {
-	r, err := tools.New(tools.Env{}, c.Tools.enabled(servers))
+	r, err := tools.New(tools.Env{Limits: c.Tools.limits()}, c.Tools.enabled(servers))
 	if err != nil {
 		return "", nil, fmt.Errorf("[tools]: %w", err)
 	}

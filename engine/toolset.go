@@ -137,7 +137,7 @@ func (t Tools) check() error {
 	if err := t.checkServers(); err != nil {
 		return err
 	}
-	r, err := tools.New(tools.Env{}, t.enabled(nil))
+	r, err := tools.New(tools.Env{Limits: t.limits()}, t.enabled(nil))
 	if err != nil {
 		return fmt.Errorf("[tools]: %w", err)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"rollbench/engine/agent"
 	"rollbench/sessions"
@@ -52,6 +53,13 @@ func (e *Engine) EditCall(key sessions.Key, index int, name, arguments string) e
 // Reject answers the pending calls with the reason instead of running them.
 func (e *Engine) Reject(key sessions.Key, reason string) error {
 	return e.one(key, func(t *trajectory) error { return t.gate.Reject(reason) })
+}
+
+// CancelCall cancels the call that the trajectory runs, which goes on with what
+// the call had printed. began is when that call's start was recorded: once
+// another runs it is refused; zero means whichever runs.
+func (e *Engine) CancelCall(key sessions.Key, began time.Time) error {
+	return e.one(key, func(t *trajectory) error { return t.gate.CancelCall(began) })
 }
 
 // Finish ends the run stage at the next gate; the trajectory is still evaluated.

@@ -165,6 +165,16 @@ type Observation struct {
 	Wall    time.Duration `json:"wall_ns"`
 	Source  Source        `json:"source"` // tool, harness (corrective), operator (edited, rejected)
 	Before  string        `json:"before,omitempty"`
+	// Output says what is kept of what the call printed; nil when Text is all.
+	Output *Output `json:"output,omitempty"`
+}
+
+// Output describes what a call printed as the session keeps it (Reader.Output):
+// the bytes as they came, the middle left out where they were too many.
+type Output struct {
+	Size    int64 `json:"bytes"`             // kept
+	Head    int64 `json:"head"`              // of them before the gap; Size where there is none
+	Dropped int64 `json:"dropped,omitempty"` // bytes in the gap
 }
 
 // Turn is one model call and what followed from it. A turn is stored when the

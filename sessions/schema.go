@@ -13,13 +13,15 @@ import (
 
 const dbName = "session.db"
 
-// schemaVersion is kept in PRAGMA user_version. Version 1 had no series.
-const schemaVersion = 2
+// schemaVersion is kept in PRAGMA user_version. Version 1 had no series,
+// version 2 no output, and no turn that echoes another.
+const schemaVersion = 3
 
 // The tables. tr is the trajectory's position in queue order. turn.body is the
 // turn as JSON without its free texts and token arrays; texts holds the former
-// byte by byte (tool output need not be valid UTF-8), tokens the latter, apart
-// so that reading a transcript does not touch them.
+// byte by byte (tool output need not be valid UTF-8; what a turn echoes of the
+// one before is left out, see echo), tokens the latter, apart so that reading a
+// transcript does not touch them.
 const schema = `
 CREATE TABLE run (one INTEGER PRIMARY KEY CHECK (one = 1), json TEXT NOT NULL);
 CREATE TABLE gauge (one INTEGER PRIMARY KEY CHECK (one = 1), json TEXT NOT NULL);
@@ -37,14 +39,21 @@ CREATE TABLE tokens (turn INTEGER PRIMARY KEY, prompt BLOB, output BLOB, logprob
 CREATE TABLE patch (tr INTEGER NOT NULL, attempt INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tr, attempt));
 CREATE TABLE evallog (tr INTEGER NOT NULL, attempt INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tr, attempt));
 CREATE INDEX trajectory_seq ON trajectory (seq);
-` + seriesTable
+` + seriesTable + outputTable
 
 // seriesTable: n counts the points that were offered; few of a long run stay.
 const seriesTable = "CREATE TABLE IF NOT EXISTS series (n INTEGER PRIMARY KEY, json TEXT NOT NULL);\n"
 
+// outputTable holds what a call printed where its observation does not: see
+// Chunk. The rows are large, so their order is kept in an index beside them.
+const outputTable = `CREATE TABLE IF NOT EXISTS output (
+	tr INTEGER NOT NULL, attempt INTEGER NOT NULL, turn INTEGER NOT NULL, call INTEGER NOT NULL,
+	chunk INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tr, attempt, turn, call, chunk));
+`
+
 // upgrade brings a file of an earlier version to this one.
 func upgrade(ctx context.Context, db *sql.DB) error {
-	if _, err := db.ExecContext(ctx, seriesTable+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
+	if _, err := db.ExecContext(ctx, seriesTable+outputTable+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
 		return err
 	}
 	return nil

@@ -26,6 +26,7 @@ type Write struct {
 	Supersede int
 	Patch     []byte // of Key, replaces an earlier one of the attempt (nil: none; empty: an empty patch)
 	EvalLog   []byte // raw output of the verifier
+	Chunk     *Chunk // of what a call printed
 	Key       Key    // of Patch and EvalLog
 	Attempt   int
 }
@@ -43,6 +44,9 @@ type Reader interface {
 	Turns(ctx context.Context, key Key, attempt, from, to int, withIDs bool) ([]Turn, error)
 	Patch(ctx context.Context, key Key) ([]byte, error)   // ErrNotExist-like: nil when none
 	EvalLog(ctx context.Context, key Key) ([]byte, error) // nil when none
+	// Output is up to n bytes from offset from of what a call printed, as it came;
+	// nothing where the observation has no Output.
+	Output(ctx context.Context, at CallPlace, from int64, n int) ([]byte, error)
 	// Wake is a capacity-one channel that receives after commits (also those of
 	// another process). Each call subscribes anew; cancel ends it.
 	Wake() (wake <-chan struct{}, cancel func())

@@ -86,9 +86,19 @@ func (tx *transaction) store(r *request) (refusal, err error) {
 			return notMember(r.write.Key, tx.conn.run), nil
 		}
 	}
+	if c := r.write.Chunk; c != nil {
+		if _, ok := tx.conn.byKey[c.Key]; !ok {
+			return notMember(c.Key, tx.conn.run), nil
+		}
+	}
 	if r.write.Turn != nil {
 		if refusal, err := tx.storeTurn(r); refusal != nil || err != nil {
 			return refusal, err
+		}
+	}
+	if r.write.Chunk != nil {
+		if err := tx.storeChunk(r.write.Chunk, r.chunk); err != nil {
+			return nil, err
 		}
 	}
 	if err := tx.storeArtifacts(&r.write); err != nil {

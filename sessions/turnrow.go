@@ -2,9 +2,9 @@ package sessions
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,6 +17,8 @@ type turnRow struct {
 	texts    []byte
 	output   []byte // nil when absent, as logprobs
 	logprobs []byte
+	parts    []part    // of texts, that may echo the turn before
+	sums     []textSum // of the observations
 }
 
 func encodeTurn(t *Turn) (turnRow, error) {
@@ -27,9 +29,18 @@ func encodeTurn(t *Turn) (turnRow, error) {
 	row := turnRow{output: encodeIDs(t.OutputIDs), logprobs: encodeLogprobs(t.Logprobs)}
 	c.PromptIDs, c.OutputIDs, c.Logprobs = nil, nil, nil
 	row.texts = []byte{}
+	row.sums = sumsOf(c.Observations)
+	contents := map[*string]int{}
+	for i := range c.New {
+		contents[&c.New[i].Content] = i
+	}
 	for _, s := range texts(c) {
+		from := len(row.texts)
 		row.texts = binary.AppendUvarint(row.texts, uint64(len(*s)))
 		row.texts = append(row.texts, *s...)
+		if i, ok := contents[s]; ok && len(*s) >= minEcho {
+			row.parts = append(row.parts, part{i, from, len(row.texts), sha256.Sum256([]byte(*s))})
+		}
 		*s = ""
 	}
 	var buf bytes.Buffer
@@ -42,23 +53,27 @@ func encodeTurn(t *Turn) (turnRow, error) {
 	return row, nil
 }
 
-func decodeTurn(body, packed []byte) (Turn, error) {
-	var t Turn
-	if err := json.Unmarshal(body, &t); err != nil {
-		return t, err
+func decodeTurn(body, packed []byte) (Turn, []echo, error) {
+	var stored struct {
+		Turn
+		Echo []echo `json:"echo"`
 	}
+	if err := json.Unmarshal(body, &stored); err != nil {
+		return stored.Turn, nil, err
+	}
+	t := stored.Turn
 	if string(t.Sampling) == "null" {
 		t.Sampling = nil
 	}
 	for _, s := range texts(&t) {
 		n, used := binary.Uvarint(packed)
 		if used <= 0 || n > uint64(len(packed)-used) {
-			return t, errors.New("its texts are damaged")
+			return t, nil, errTexts
 		}
 		*s = string(packed[used : used+int(n)])
 		packed = packed[used+int(n):]
 	}
-	return t, nil
+	return t, stored.Echo, nil
 }
 
 // texts are the turn's free texts in the order in which they are packed.

@@ -50,18 +50,26 @@ func (v *view) each(ctx context.Context, key Key, attempt, from, to int, withIDs
 
 func (v *view) eachPlain(ctx context.Context, key Key, tr, attempt, from, to int, fn func(Turn) error) error {
 	rows, err := v.db.QueryContext(ctx, `SELECT superseded, body, texts FROM turn
-		WHERE tr = ? AND attempt = ? AND idx BETWEEN ? AND ? ORDER BY idx, version`, tr, attempt, from, to)
+		WHERE tr = ? AND attempt = ? AND idx BETWEEN ? AND ? ORDER BY idx, version`, tr, attempt, from-1, to)
 	if err != nil {
 		return v.fail("turns of "+key.String(), err)
 	}
 	defer rows.Close()
+	past := echoes{}
 	for rows.Next() {
 		var body, packed []byte
 		var superseded bool
 		if err := rows.Scan(&superseded, &body, &packed); err != nil {
 			return v.fail("turns of "+key.String(), err)
 		}
-		t, err := decodeTurn(body, packed)
+		t, list, err := decodeTurn(body, packed)
+		if err == nil && t.Index < from {
+			past.remember(&t)
+			continue
+		}
+		if err == nil {
+			err = past.fill(&t, list)
+		}
 		if err != nil {
 			return v.fail("turns of "+key.String(), err)
 		}
@@ -79,18 +87,26 @@ func (v *view) eachPlain(ctx context.Context, key Key, tr, attempt, from, to int
 func (v *view) eachWithIDs(ctx context.Context, key Key, tr, attempt, from, to int, c *chain, fn func(Turn) error) error {
 	rows, err := v.db.QueryContext(ctx, `SELECT superseded, body, texts, prompt, output, logprobs
 		FROM turn LEFT JOIN tokens USING (turn)
-		WHERE tr = ? AND attempt = ? AND idx BETWEEN ? AND ? ORDER BY idx, version`, tr, attempt, from, to)
+		WHERE tr = ? AND attempt = ? AND idx BETWEEN ? AND ? ORDER BY idx, version`, tr, attempt, from-1, to)
 	if err != nil {
 		return v.fail("turns of "+key.String(), err)
 	}
 	defer rows.Close()
+	past := echoes{}
 	for rows.Next() {
 		var body, packed, prompt, output, logprobs []byte
 		var superseded bool
 		if err := rows.Scan(&superseded, &body, &packed, &prompt, &output, &logprobs); err != nil {
 			return v.fail("turns of "+key.String(), err)
 		}
-		t, err := decodeTurn(body, packed)
+		t, list, err := decodeTurn(body, packed)
+		if err == nil && t.Index < from {
+			past.remember(&t)
+			continue
+		}
+		if err == nil {
+			err = past.fill(&t, list)
+		}
 		if err == nil {
 			err = c.fill(&t, prompt, output, logprobs)
 		}

@@ -23,15 +23,27 @@ func (tx *transaction) storeTurn(r *request) (refusal, err error) {
 		if refusal, err := tx.sameTokens(tr, r, open); refusal != nil || err != nil {
 			return refusal, err
 		}
+		if t.Index < open.last.index {
+			if refusal, err := tx.sameObservations(tr, t); refusal != nil || err != nil {
+				return refusal, err
+			}
+		}
 	}
 	if r.write.Supersede != 0 {
 		if refusal, err := tx.supersede(tr, &r.write); refusal != nil || err != nil {
 			return refusal, err
 		}
 	}
+	body, texts, err := r.turn.echoing(t.Index, open.seen)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Observations) > 0 {
+		open.seen = seen{place{t.Index, t.Version}, r.turn.sums}
+	}
 	done, err := tx.conn.exec(`INSERT INTO turn (tr, attempt, idx, version, superseded, body, texts) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET superseded = max(superseded, excluded.superseded), body = excluded.body, texts = excluded.texts`,
-		tr, t.Attempt, t.Index, t.Version, t.Superseded, string(r.turn.body), r.turn.texts)
+		tr, t.Attempt, t.Index, t.Version, t.Superseded, string(body), texts)
 	if err != nil || !fresh {
 		return nil, err
 	}

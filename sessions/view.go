@@ -101,13 +101,8 @@ func (v *view) artifact(ctx context.Context, table string, key Key) ([]byte, err
 // Series are the points of the run's time series, oldest first; none in a file
 // of a version that kept none.
 func (v *view) Series(ctx context.Context) ([]json.RawMessage, error) {
-	var there int
-	err := v.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'series'").Scan(&there)
-	if err != nil {
-		return nil, v.fail("series", err)
-	}
-	if there == 0 {
-		return nil, nil
+	if there, err := v.has(ctx, "series"); err != nil || !there {
+		return nil, err
 	}
 	rows, err := v.db.QueryContext(ctx, "SELECT json FROM series ORDER BY n")
 	if err != nil {

@@ -24,6 +24,7 @@ type openChain struct {
 	chain
 	attempt int
 	last    tail
+	seen    seen // for what the next turn's messages echo; none after a start
 }
 
 func openWriteConn(ctx context.Context, path, run string) (*writeConn, error) {

@@ -65,6 +65,9 @@ func openStore(ctx context.Context, dir string, lock *os.File) (_ *Store, err er
 	return s, nil
 }
 
+// Dir is the run's folder.
+func (s *Store) Dir() string { return s.dir }
+
 // Trajectories in queue order, and the Seq they reflect.
 func (s *Store) Trajectories(context.Context) ([]Trajectory, int64, error) {
 	s.mu.RLock()
@@ -103,6 +106,7 @@ type request struct {
 	ctx   context.Context
 	write Write
 	turn  turnRow // of write.Turn
+	chunk []byte  // of write.Chunk, packed
 	gauge []byte
 	point []byte     // of the series, with gauge; nil: none
 	done  chan error // capacity one
@@ -122,6 +126,9 @@ func (s *Store) Commit(ctx context.Context, w Write) error {
 		if r.turn, err = encodeTurn(w.Turn); err != nil {
 			return fmt.Errorf("write run %s: %w", s.run.ID, err)
 		}
+	}
+	if w.Chunk != nil {
+		r.chunk = packChunk(w.Chunk.Data)
 	}
 	return s.send(r)
 }
@@ -223,6 +230,9 @@ func checkWrite(w *Write) error {
 	}
 	if (w.Patch != nil || w.EvalLog != nil) && w.Attempt < 1 {
 		return fmt.Errorf("patch or eval log of %s without its attempt", w.Key)
+	}
+	if w.Chunk != nil {
+		return w.Chunk.check()
 	}
 	return nil
 }

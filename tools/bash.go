@@ -80,7 +80,12 @@ func (t *bash) Run(ctx context.Context, args map[string]any) (Result, error) {
 	if err != nil {
 		return t.broken(ctx, "the shell broke", err)
 	}
-	return t.start(ctx, command, before)
+	result, err := t.start(ctx, command, before.Text)
+	if before.Full != nil && result.Full == nil { // what is kept has both outputs
+		result.Full = []byte{}
+	}
+	result.Dropped += before.Dropped
+	return result, err
 }
 
 // start runs a new command; before is what the observation begins with.
@@ -98,7 +103,7 @@ func (t *bash) start(ctx context.Context, command, before string) (Result, error
 		Timeout:   t.env.Limits.Command,
 		Idle:      t.env.Limits.Idle,
 		Leave:     true,
-		MaxOutput: maxFull,
+		MaxOutput: t.env.Limits.held(),
 		OnOutput:  t.env.OnOutput,
 	})
 	if err != nil {
@@ -131,7 +136,7 @@ func (t *bash) proceed(ctx context.Context, key sandbox.Key, text string) (Resul
 		Key:       key,
 		Input:     input,
 		Idle:      t.env.Limits.Idle,
-		MaxOutput: maxFull,
+		MaxOutput: t.env.Limits.held(),
 		OnOutput:  t.env.OnOutput,
 	})
 	if errors.Is(err, sandbox.ErrInput) {
@@ -161,16 +166,18 @@ func (t *bash) saw(ctx context.Context, run sandbox.Result, began time.Time, key
 }
 
 // ended is what is left to say of a command that ended unseen.
-func (t *bash) ended(ctx context.Context) (string, error) {
-	run, err := t.shell.Continue(ctx, sandbox.Step{MaxOutput: maxFull})
+func (t *bash) ended(ctx context.Context) (Result, error) {
+	run, err := t.shell.Continue(ctx, sandbox.Step{MaxOutput: t.env.Limits.held(), OnOutput: t.env.OnOutput})
 	if err != nil {
-		return "", err
+		return Result{}, err
 	}
 	var r Result
 	ending, _, _ := strings.Cut(t.ending(run, sandbox.None, &r), "\n")
 	t.left = time.Time{}
-	r.show(run, texts{first: previousOutput, none: nothingPrinted, cut: cutNote, last: ending + "\n[Below is the output of the new command.]\n"}, t.env.Limits.Observation/2)
-	return r.Text, nil
+	limits := t.env.Limits
+	limits.Observation /= 2
+	r.show(run, texts{first: previousOutput, none: nothingPrinted, cut: cutNote, last: ending + "\n[Below is the output of the new command.]\n"}, limits)
+	return r, nil
 }
 
 // broken gives up the shell. The next command gets a fresh one, unless the

@@ -55,7 +55,7 @@ func TestBashTexts(t *testing.T) {
 			if want, struck := limits[tt.run.End]; struck && fmt.Sprint(got.Limit, " ", got.Bound) != want || !struck && got.Limit != "" {
 				t.Errorf("limit %s %v", got.Limit, got.Bound)
 			}
-			if got.Finish || got.Full != nil || got.Dropped != 0 {
+			if coloured := tt.name == "coloured"; got.Finish || (got.Full != nil) != coloured || got.Dropped != 0 {
 				t.Errorf("%+v", got)
 			}
 			if exited := tt.run.End == sandbox.Exited; (got.Exit != nil) != exited || exited && *got.Exit != tt.run.ExitCode {
@@ -89,7 +89,7 @@ func TestBashDroppedBySandbox(t *testing.T) {
 		return sandbox.Result{Output: []byte("headtail"), Head: 4, Dropped: 99, End: sandbox.Exited}, nil
 	}
 	got := call(t, newTools(t, f, Limits{}), "execute_bash", `{"command": "x"}`)
-	if !strings.HasPrefix(got.Text, "head\n[... 99 bytes of output were not kept ...]\ntail\n") || got.Dropped != 99 || got.Full == nil {
+	if !strings.HasPrefix(got.Text, "head"+fmt.Sprintf(cutNote, 99)+"tail\n") || got.Dropped != 99 || got.Full == nil {
 		t.Errorf("%+v", got)
 	}
 }

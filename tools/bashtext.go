@@ -28,7 +28,7 @@ func (t *bash) observe(run sandbox.Result, key sandbox.Key, first string) Result
 		none = "[Nothing new was printed.]"
 	}
 	ending := t.ending(run, key, &result)
-	result.show(run, texts{first: first, none: none, cut: cutNote, last: ending}, t.env.Limits.Observation)
+	result.show(run, texts{first: first, none: none, cut: cutNote, last: ending}, t.env.Limits)
 	return result
 }
 

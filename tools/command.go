@@ -49,7 +49,7 @@ func (t *command) Spec() Spec {
 func (t *command) Close() error { return nil }
 
 func (t *command) Run(ctx context.Context, args map[string]any) (Result, error) {
-	c := sandbox.Command{Argv: t.Argv, Stdin: []byte(asJSON(args) + "\n"), Timeout: t.Timeout, MaxOutput: maxFull, OnOutput: t.env.OnOutput}
+	c := sandbox.Command{Argv: t.Argv, Stdin: []byte(asJSON(args) + "\n"), Timeout: t.Timeout, MaxOutput: t.env.Limits.held(), OnOutput: t.env.OnOutput}
 	limit := fmt.Sprintf("tools.command (%s) timeout", t.Name)
 	if c.Timeout == 0 {
 		c.Timeout, limit = t.env.Limits.Command, "tools.command_timeout"
@@ -79,7 +79,7 @@ func (t *command) Run(ctx context.Context, args map[string]any) (Result, error) 
 		result.Status = Failed
 		last = fmt.Sprintf("[%s failed with exit code %d.]", t.Name, run.ExitCode)
 	}
-	result.show(run, texts{none: "[" + t.Name + " printed nothing.]", cut: clipNote, last: last}, t.env.Limits.Observation)
+	result.show(run, texts{none: "[" + t.Name + " printed nothing.]", cut: clipNote, last: last}, t.env.Limits)
 	return result, err
 }
 

@@ -18,15 +18,15 @@ var finishParameters = json.RawMessage(`{
 }`)
 
 // finish ends the trajectory.
-type finish struct{}
+type finish struct{ limit int } // characters of its message
 
 func (finish) Spec() Spec {
 	return Spec{Name: "finish", Description: strings.TrimSpace(finishText), Parameters: finishParameters}
 }
 
-func (finish) Run(_ context.Context, args map[string]any) (Result, error) {
+func (f finish) Run(_ context.Context, args map[string]any) (Result, error) {
 	message, _ := args["message"].(string)
-	text, cut := cutMiddle(Clean([]byte(message)), 30000, "\n[... %d characters are cut here ...]\n")
+	text, cut := cutMiddle(Clean([]byte(message)), f.limit, "\n[... %d characters are cut here ...]\n")
 	result := Result{Text: text, Status: OK, Finish: true, Dropped: int64(cut)}
 	if cut > 0 {
 		result.Full = bounded([]byte(message))

@@ -54,7 +54,7 @@ func remotes(env Env, s Server) ([]Tool, error) {
 			return nil, fmt.Errorf("parameters of tool %q of MCP server %s: %w; leave it out with exclude = [%q]", t.Name, s.Name, err, t.Name)
 		}
 		text := cmp.Or(strings.TrimSpace(Clean([]byte(t.Description))), fmt.Sprintf("The tool %s of the MCP server %s.", Clean([]byte(t.Name)), s.Name))
-		list = append(list, &remote{env: env, server: s, link: link, tool: t.Name,
+		list = append(list, &remote{env: env.of(name), server: s, link: link, tool: t.Name,
 			spec: Spec{Name: name, Description: text, Parameters: parameters, Outside: true}})
 	}
 	return list, nil
@@ -147,6 +147,10 @@ func (t *remote) Run(ctx context.Context, args map[string]any) (Result, error) {
 	kept.Write(said)
 	var run sandbox.Result
 	kept.Fill(&run)
-	result.show(run, w, cmp.Or(t.server.Max, t.env.Limits.Observation))
+	limits := t.env.Limits
+	if _, own := limits.PerTool[t.spec.Name]; !own && t.server.Max > 0 {
+		limits.Observation = t.server.Max
+	}
+	result.show(run, w, limits)
 	return result, nil
 }

@@ -51,7 +51,7 @@ func (t *python) Run(ctx context.Context, args map[string]any) (Result, error) {
 	if strings.TrimSpace(code) == "" {
 		return Result{Status: Failed, Text: "ERROR: the code is empty. Give Python code to run."}, nil
 	}
-	w := watch{ctx: ctx, began: time.Now(), limits: t.env.Limits, out: sandbox.NewCollector(maxFull, t.env.OnOutput)}
+	w := watch{ctx: ctx, began: time.Now(), limits: t.env.Limits, out: sandbox.NewCollector(t.env.Limits.held(), t.env.OnOutput)}
 	note, ran := "", ending{}
 	for fresh := false; ; fresh = true {
 		if t.live == nil {
@@ -133,7 +133,7 @@ func (t *python) observe(w *watch, ran ending, note string) (Result, error) {
 	}
 	var run sandbox.Result
 	w.out.Fill(&run)
-	result.show(run, texts{first: note, none: "[The code printed nothing.]", cut: pythonCut, last: last}, t.env.Limits.Observation)
+	result.show(run, texts{first: note, none: "[The code printed nothing.]", cut: pythonCut, last: last}, t.env.Limits)
 	return result, err
 }
 

@@ -33,6 +33,7 @@ type Enabled struct {
 type Registry struct {
 	tools []entry
 	rules []rule
+	kept  *capture
 }
 
 // entry is a tool with its parameters compiled for validation.
@@ -46,34 +47,36 @@ type entry struct {
 // then answers in text only.
 func New(env Env, enabled Enabled) (*Registry, error) {
 	env.Limits = env.Limits.withDefaults()
+	kept := newCapture(env.Folder)
+	env.OnOutput = kept.tee(env.OnOutput)
 	var list []Tool
 	if enabled.Bash {
 		name, err := bashName(enabled.BashName)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, &bash{env: env, name: name})
+		list = append(list, &bash{env: env.of(name), name: name})
 	}
 	if enabled.Editor {
-		list = append(list, &editor{env: env, history: map[string][]edit{}})
+		list = append(list, &editor{env: env.of("str_replace_editor"), history: map[string][]edit{}})
 	}
 	if enabled.Python {
-		list = append(list, &python{env: env})
+		list = append(list, &python{env: env.of("python")})
 	}
 	if enabled.Search {
-		list = append(list, &finder{env: env})
+		list = append(list, &finder{env: env.of("search")})
 	}
 	if enabled.Think {
 		list = append(list, think{})
 	}
 	if enabled.Finish {
-		list = append(list, finish{})
+		list = append(list, finish{limit: env.of("finish").Limits.Observation})
 	}
 	for _, c := range enabled.Commands {
 		if err := c.check(); err != nil {
 			return nil, err
 		}
-		list = append(list, &command{env: env, Command: c})
+		list = append(list, &command{env: env.of(c.Name), Command: c})
 	}
 	for _, s := range enabled.Servers {
 		more, err := remotes(env, s)
@@ -86,12 +89,16 @@ func New(env Env, enabled Enabled) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.kept = kept
+	if err := env.Limits.check(r); err != nil {
+		return nil, err
+	}
 	r.rules, err = compileRules(enabled.Rules, r.tools, enabled.Partly)
 	return r, err
 }
 
 func newRegistry(list []Tool) (*Registry, error) {
-	r := &Registry{}
+	r := &Registry{kept: newCapture("")}
 	for _, t := range list {
 		spec := t.Spec()
 		if r.find(spec.Name) != nil {
@@ -137,6 +144,7 @@ func (r *Registry) Run(ctx context.Context, name, arguments string) (Result, err
 		return Result{Text: err.Error(), Status: Invalid}, nil
 	}
 	result, err := e.tool.Run(ctx, args)
+	r.kept.keep(&result)
 	if err == nil {
 		return result, nil
 	}

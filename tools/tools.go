@@ -46,14 +46,21 @@ const (
 	Invalid  Status = "invalid" // unknown tool, bad JSON, wrong arguments
 	// Denied calls never ran: a rule of the configuration forbids them.
 	Denied Status = "denied"
+	// Cancelled calls were ended by a person while they ran.
+	Cancelled Status = "cancelled"
 	// Rejected is given by a person instead of running the call.
 	Rejected Status = "rejected"
 )
 
 // Result of a call.
 type Result struct {
-	Text    string // for the model: bounded, escape sequences removed
-	Full    []byte // whole output when Text is cut, bounded at 16 MiB
+	Text string // for the model: bounded, escape sequences removed unless asked for
+	// Full is what the tool itself holds of the output, as it came, where Text is
+	// not all of it; nil: Text is all. Output is what the registry makes of it:
+	// everything that was printed, 16 MiB of it at most. Whoever gets a Result
+	// closes its Output.
+	Full    []byte
+	Output  *Output
 	Status  Status
 	Exit    *int
 	Dropped int64
@@ -62,6 +69,9 @@ type Result struct {
 	// its value.
 	Limit string
 	Bound time.Duration
+
+	gap  int64 // bytes that Full lacks behind the first head ones
+	head int64
 }
 
 // Limits of one trajectory's tools. Zero values take the defaults in brackets.
@@ -70,6 +80,11 @@ type Limits struct {
 	Idle        time.Duration // limit without output [30 s]
 	Observation int           // characters of an observation [30000]
 	File        int           // characters of a view [10000]
+	// PerTool replaces the two limits in characters, by a tool's name.
+	PerTool map[string]int
+	// KeepEscapes shows the model what programs print without removing escape
+	// sequences and control characters.
+	KeepEscapes bool
 }
 
 // Env is what tools work on.
@@ -81,4 +96,15 @@ type Env struct {
 	// one of this sandbox's image and base commit.
 	Bases      *follow.Bases
 	Repository string
+	// Folder takes what calls print while they run and memory is not to hold; ""
+	// is the system's folder for temporary files.
+	Folder string
+}
+
+// of is what the tool of that name works on.
+func (e Env) of(tool string) Env {
+	if n, ok := e.Limits.PerTool[tool]; ok {
+		e.Limits.Observation, e.Limits.File = n, n
+	}
+	return e
 }

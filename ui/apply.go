@@ -157,7 +157,7 @@ func withKey(k sessions.Key, text string) string {
 // prepare makes the panes ready to be drawn and asks for what they lack.
 func (w *Workbench) prepare() tea.Cmd {
 	w.settle()
-	return tea.Batch(w.loadTurns(), w.loadPage(), w.loadHistory(), w.expire())
+	return tea.Batch(w.loadTurns(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.expire())
 }
 
 // settle the panes where they will be drawn; what is missing is noted.

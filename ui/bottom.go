@@ -59,6 +59,8 @@ func (w *Workbench) barKeys(room int) line {
 		return nil
 	case w.dialog != nil:
 		return line{{strong, "esc"}, {dim, " closes"}}
+	case w.sheet != nil && w.sheet.output != nil && w.sheet.output.typing:
+		return line{{strong, "enter"}, {dim, " looks for it  "}, {strong, "esc"}, {dim, " does not"}}
 	case w.sheet != nil:
 		return w.sheetBar(room)
 	case w.filtering:

@@ -22,6 +22,7 @@ type fakeRun struct {
 	events []sessions.Event
 	patch  map[sessions.Key][]byte
 	log    map[sessions.Key][]byte
+	output map[sessions.CallPlace][]byte
 	status *engine.Status
 	series []json.RawMessage
 	subs   map[chan struct{}]bool
@@ -69,6 +70,15 @@ func (f *fakeRun) Patch(_ context.Context, key sessions.Key) ([]byte, error) {
 
 func (f *fakeRun) EvalLog(_ context.Context, key sessions.Key) ([]byte, error) {
 	return f.log[key], nil
+}
+
+func (f *fakeRun) Output(_ context.Context, at sessions.CallPlace, from int64, n int) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at.Attempt = 0
+	data := f.output[at]
+	from = min(from, int64(len(data)))
+	return data[from:min(from+int64(n), int64(len(data)))], nil
 }
 
 func (f *fakeRun) Wake() (<-chan struct{}, func()) {
@@ -135,6 +145,9 @@ func (f *fakeRun) Continue(k sessions.Key) error       { return f.verb("continue
 func (f *fakeRun) Step(k sessions.Key, h string) error { return f.verb("step %v %s", k, h) }
 func (f *fakeRun) Cancel(k sessions.Key) error         { return f.verb("cancel %v", k) }
 func (f *fakeRun) Finish(k sessions.Key) error         { return f.verb("finish %v", k) }
+func (f *fakeRun) CancelCall(k sessions.Key, began time.Time) error {
+	return f.verb("cancel call %v %s", k, began.Format(time.TimeOnly))
+}
 func (f *fakeRun) Inject(k sessions.Key, t string) error {
 	return f.verb("inject %v %q", k, t)
 }

@@ -36,9 +36,12 @@ func (w *Workbench) filterKey(m tea.KeyMsg) (cmd tea.Cmd) {
 	return cmd
 }
 
-// filterLine is the filter while it is typed, with its cursor.
-func (w *Workbench) filterLine() line {
-	text, at := []rune(w.filter.Value()), w.filter.Position()
+// filterLine is the filter while it is typed.
+func (w *Workbench) filterLine() line { return inputLine(w.filter) }
+
+// inputLine is a line while it is typed, with its cursor.
+func inputLine(in textinput.Model) line {
+	text, at := []rune(in.Value()), in.Position()
 	l := line{{strong, "/"}, {plain, cleanLine(string(text[:at]))}}
 	if at == len(text) {
 		return append(l, seg{chosen, " "})

@@ -5,14 +5,19 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// sheet covers the panes: help, messages, the queues. esc closes it.
+// sheet covers the panes: help, messages, the queues, a full output. esc closes it.
 type sheet struct {
 	title  string
 	opener string // key that opened it, which closes it, too
 	scope  scope  // of the keys that act in it only, "" for none
 	// page at a size: what goes on is made anew for every frame.
-	page   func(w, h int) *page
+	page   func(w, h int) document
 	scroll scroller
+	// head is the title where it changes; nil: title.
+	head func() line
+	// own takes keys before all else, and reports whether one was its own.
+	own    func(*Workbench, tea.KeyMsg) (tea.Cmd, bool)
+	output *outputView // nil in other sheets
 }
 
 // openSheet in the place of the one that is open.
@@ -23,6 +28,9 @@ func (w *Workbench) openSheet(s *sheet) {
 
 // closeSheet also ends what is worked out for it.
 func (w *Workbench) closeSheet() {
+	if w.sheet != nil && w.sheet.output != nil {
+		w.sheet.output.quit()
+	}
 	w.sheet = nil
 	w.whatIf.end()
 }
@@ -90,6 +98,11 @@ var glyphs = [][2]string{
 // sheetKey handles a key while a sheet is open: its own keys, those that act
 // over sheets, and moves.
 func (w *Workbench) sheetKey(m tea.KeyMsg) tea.Cmd {
+	if w.sheet.own != nil {
+		if cmd, took := w.sheet.own(w, m); took {
+			return cmd
+		}
+	}
 	switch k := m.String(); k {
 	case "esc", "q", "ctrl+c", w.sheet.opener:
 		w.closeSheet()
@@ -101,6 +114,11 @@ func (w *Workbench) sheetKey(m tea.KeyMsg) tea.Cmd {
 		}
 	}
 	in := w.sheetBox()
+	before := w.sheet.scroll
 	w.sheet.scroll.key(w.sheet.page(in.w, in.h), m.String(), in.w, in.h)
+	if s := &w.sheet.scroll; w.sheet.output != nil && !w.sheet.output.ready(s) {
+		// A step into a piece that is not there yet would land anywhere in it.
+		s.top, s.cursor = before.top, before.cursor
+	}
 	return nil
 }

@@ -17,10 +17,11 @@ const (
 	inList   scope = "In the list"
 	inView   scope = "In the transcript and the other views"
 	inWhatIf scope = "In the what-if view"
+	inOutput scope = "In a full output"
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inWhatIf}
+var scopes = []scope{debugger, anywhere, inList, inView, inOutput, inWhatIf}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -63,6 +64,7 @@ func debugKeys() []binding {
 		{Binding: on("inject feedback before the next model call", "i"), name: "inject", scope: debugger, can: canInject, do: doInject},
 		{Binding: on("step out: on to the end of the run stage", "f"), name: "out", scope: debugger, can: canHeld, do: doStep("out")},
 		{Binding: on("pause at the next gate", "p"), name: "pause", scope: debugger, can: canPause, do: doPause},
+		{Binding: on("cancel the call that runs; the trajectory goes on", "C"), name: "cancel call", scope: debugger, danger: true, can: canCancelCall, do: doCancelCall},
 		{Binding: on("wrap up: end the run stage now and evaluate what is there", "W"), scope: debugger, danger: true, can: canFinish, do: doFinish},
 		{Binding: on("cancel the trajectory", "X"), name: "cancel", scope: debugger, danger: true, can: canCancel, do: doCancel},
 	}
@@ -122,6 +124,11 @@ func paneKeys() []binding {
 		{Binding: on("unfold or fold the block under the cursor", "enter", " "), name: "unfold", scope: inView, can: canFold, do: doFold(nil)},
 		{Binding: on("unfold it", "right"), scope: inView, do: doFold(yes())},
 		{Binding: on("fold it", "left"), scope: inView, do: doFold(new(bool))},
+		{Binding: on("open all that the call under the cursor printed, also what the model did not see", outputKey), name: "output", scope: inView, can: canOutput, do: doOutput},
+
+		{Binding: on("look for a text; without a capital letter both cases", "/"), name: "find", scope: inOutput, do: doFind},
+		{Binding: on("to the next place that matches", "n"), name: "next", scope: inOutput, can: canFindAgain, do: doFindAgain(1)},
+		{Binding: on("to the one before", "N"), name: "before", scope: inOutput, can: canFindAgain, do: doFindAgain(-1)},
 
 		{Binding: on("open the limits dialog with those of the row", "enter"), name: "use", scope: inWhatIf, can: canUseOutlook, do: doUseOutlook},
 		{Binding: on("simulate anew", "r"), name: "again", scope: inWhatIf, do: func(w *Workbench) tea.Cmd { return w.simulate() }},

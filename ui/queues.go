@@ -23,7 +23,7 @@ func doQueues(w *Workbench) tea.Cmd {
 
 // queuesPage is what the engine reports now, then what the session knows of
 // the time before.
-func (w *Workbench) queuesPage(cols, rows int) *page {
+func (w *Workbench) queuesPage(cols, rows int) document {
 	s := w.gauges.status
 	if s == nil {
 		s = &engine.Status{}

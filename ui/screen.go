@@ -205,5 +205,9 @@ func (w *Workbench) drawSheet() []string {
 	a := arrange(w.w, w.h, w.gauges.rows(), true, viewFocus)
 	in := a.inner(a.view)
 	rows := w.sheet.scroll.render(&w.th, w.sheet.page(in.w, in.h), in.w, in.h, true)
-	return w.dress(a, a.view, true, caption{title: line{{strong, w.sheet.title}}, note: line{{dim, "esc closes"}}}, rows)
+	title := line{{strong, w.sheet.title}}
+	if w.sheet.head != nil {
+		title = w.sheet.head()
+	}
+	return w.dress(a, a.view, true, caption{title: title, note: line{{dim, "esc closes"}}}, rows)
 }

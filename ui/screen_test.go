@@ -59,6 +59,7 @@ func (b *bench) send(m tea.Msg) {
 	b.do(b.w.loadTurns())
 	b.do(b.w.loadPage())
 	b.do(b.w.loadHistory())
+	b.do(b.w.loadOutput())
 }
 
 // do what a key asked for, and take its message.
@@ -70,7 +71,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	m := cmd()
 	b.last = m
 	switch m.(type) {
-	case verbMsg, exportMsg, copiedMsg, turnsMsg, pageMsg, historyMsg, whatIfMsg, editedMsg:
+	case verbMsg, exportMsg, copiedMsg, turnsMsg, pageMsg, pieceMsg, foundMsg, historyMsg, whatIfMsg, editedMsg:
 		b.send(m)
 	}
 }

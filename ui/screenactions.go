@@ -80,13 +80,13 @@ func doFold(open *bool) func(*Workbench) tea.Cmd {
 
 func doHelp(w *Workbench) tea.Cmd {
 	p := w.helpPage()
-	w.openSheet(&sheet{title: "help", opener: "?", page: func(int, int) *page { return p }})
+	w.openSheet(&sheet{title: "help", opener: "?", page: func(int, int) document { return p }})
 	return nil
 }
 
 func doMessages(w *Workbench) tea.Cmd {
 	p := w.toasts.page()
-	w.openSheet(&sheet{title: "messages", opener: "m", page: func(int, int) *page { return p }})
+	w.openSheet(&sheet{title: "messages", opener: "m", page: func(int, int) document { return p }})
 	w.sheet.scroll.follow = true
 	return nil
 }

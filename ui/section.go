@@ -26,6 +26,7 @@ type block struct {
 	title, right line
 	// raw is what copying yields when it differs from text.
 	raw string
+	out *outputRef // what the call of the block printed, nil where text is all
 }
 
 // gutter is the width of the label column with its margin; helpGutter that of
@@ -39,8 +40,9 @@ const (
 // a patch. It is immutable but for the layout, which is cached by width.
 type section struct {
 	blocks []block
-	bytes  int // of text, for the bound on what is kept in memory
-	labels int // width of the label column, 0: gutter
+	bytes  int    // of text, for the bound on what is kept in memory
+	labels int    // width of the label column, 0: gutter
+	find   string // marked where it stands; "": nothing
 
 	laid     int // width of the layout, 0: none
 	openLaid int // revision of the open set of the layout
@@ -152,9 +154,26 @@ func (s *section) draw(t *theme, n, w int, f *folds, mark bool) string {
 	}
 	if ri < len(rows) {
 		text := b.text[rows[ri].from:rows[ri].to]
-		l.add(b.rowRole(rows[ri], text), text)
+		l = append(l, marked(text, s.find, b.rowRole(rows[ri], text))...)
 	}
 	return t.fit(l, w)
+}
+
+// marked is a row's text with what is looked for standing out.
+func marked(text, find string, r role) line {
+	if find == "" {
+		return line{{r, text}}
+	}
+	f, l := newFinder(find), line{}
+	for folded := f.text(text); ; {
+		i := strings.Index(folded, f.query)
+		if i < 0 {
+			return append(l, seg{r, text})
+		}
+		end := i + len(f.query)
+		l = append(l, seg{r, text[:i]}, seg{chosen, text[i:end]})
+		text, folded = text[end:], folded[end:]
+	}
 }
 
 func foldNote(n int) string {

@@ -118,15 +118,15 @@ func (s *section) reply(id string, t sessions.Turn) {
 			answered = answered || o.CallID == c.ID
 		}
 		s.call(fmt.Sprintf("%s.c%d", id, i), c, body, answered)
-		for _, o := range t.Observations {
+		for n, o := range t.Observations {
 			if o.CallID == c.ID {
-				s.observation(fmt.Sprintf("%s.o%d", id, i), o)
+				s.observation(fmt.Sprintf("%s.o%d", id, i), o, outputOf(t, n))
 			}
 		}
 	}
 	for i, o := range t.Observations {
 		if !hasCall(t.Calls, o.CallID) {
-			s.observation(fmt.Sprintf("%s.x%d", id, i), o)
+			s.observation(fmt.Sprintf("%s.x%d", id, i), o, outputOf(t, i))
 		}
 	}
 }
@@ -156,8 +156,17 @@ func (s *section) call(id string, c sessions.Call, body func(role) role, answere
 	}
 }
 
+// outputOf is what call n of the turn printed, nil when its observation is all.
+func outputOf(t sessions.Turn, n int) *outputRef {
+	o := t.Observations[n]
+	if o.Output == nil {
+		return nil
+	}
+	return &outputRef{at: sessions.CallPlace{Key: t.Key, Attempt: t.Attempt, Turn: t.Index, Call: n}, kept: *o.Output, tool: o.Tool}
+}
+
 // observation shows what the model saw, and says what it did not see.
-func (s *section) observation(id string, o sessions.Observation) {
+func (s *section) observation(id string, o sessions.Observation, out *outputRef) {
 	label, r := observationLabel(o)
 	text := trim(o.Text)
 	body := plain
@@ -170,9 +179,13 @@ func (s *section) observation(id string, o sessions.Observation) {
 	if o.Before != "" {
 		s.add(block{id: id + ".before", label: "before", labelRole: dim, body: dim, text: trim(o.Before), fold: foldPrompt})
 	}
-	s.add(block{id: id, label: label, labelRole: r, body: body, text: text, fold: foldOutput})
+	s.add(block{id: id, label: label, labelRole: r, body: body, text: text, fold: foldOutput, out: out})
 	if o.Dropped > 0 {
-		s.add(block{id: id + ".cut", label: "", body: warn, text: thousands(o.Dropped) + " bytes of output are not in what the model saw"})
+		text := thousands(o.Dropped) + " bytes of output are not in what the model saw"
+		if out != nil {
+			text += ": " + outputKey + " opens all of it"
+		}
+		s.add(block{id: id + ".cut", label: "", body: warn, text: text, out: out})
 	}
 }
 
@@ -192,7 +205,7 @@ func observationLabel(o sessions.Observation) (string, role) {
 	case "rejected":
 		return "✎ rejected", person
 	case "cancelled":
-		return "× cancel", dim
+		return "✎ cancel", person
 	}
 	return "✘ " + cleanLine(o.Status), warn
 }

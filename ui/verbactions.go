@@ -120,6 +120,22 @@ func canFinish(w *Workbench) string {
 
 func canCancel(w *Workbench) string { return needTrajectory(w) }
 
+// canCancelCall needs a call that runs right now.
+func canCancelCall(w *Workbench) string {
+	if why := needTrajectory(w); why != "" {
+		return why
+	}
+	switch t, _ := w.list.chosen(); {
+	case t.State == sessions.Held:
+		return "no call is running: " + t.Key.String() + " is held"
+	case t.State != sessions.Running:
+		return "no call is running: it is not in its run stage"
+	case t.ToolSince.IsZero():
+		return "no call is running: the policy is replying"
+	}
+	return ""
+}
+
 func canPauseAll(w *Workbench) string {
 	switch {
 	case w.opt.Commands == nil:
@@ -170,6 +186,27 @@ func doCancel(w *Workbench) tea.Cmd {
 			{text: "Leave it"},
 			{key: "y", text: "Cancel it", do: func() tea.Cmd {
 				return w.verb(name+" is being cancelled", func(c Commands) error { return c.Cancel(t.Key) })
+			}},
+		},
+	}
+	return nil
+}
+
+// doCancelCall asks: the trajectory counts as changed by a person then. The call
+// that was named is the one that is cancelled, or none.
+func doCancelCall(w *Workbench) tea.Cmd {
+	t, _ := w.list.chosen()
+	name, tool := cleanLine(t.Key.String()), cleanLine(toolLabel(t.Tool))
+	w.dialog = &question{
+		name: "Cancel 1 call?",
+		text: []line{
+			{{strong, name + " · " + tool}, {plain, " has run for " + age(w.now.Sub(t.ToolSince))}},
+			{{plain, "It is killed with all it started; the policy reads what it had printed and goes on. The trajectory counts as intervened: left out of exports unless asked for."}},
+		},
+		choices: []choice{
+			{text: "Let it run"},
+			{key: "y", text: "Cancel the call", do: func() tea.Cmd {
+				return w.verb(tool+" of "+name+" is being cancelled", func(c Commands) error { return c.CancelCall(t.Key, t.ToolSince) })
 			}},
 		},
 	}

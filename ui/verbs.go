@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"time"
 
 	"rollbench/engine"
 	"rollbench/sessions"
@@ -21,6 +22,9 @@ type Commands interface {
 	Step(key sessions.Key, how string) error
 	// Cancel ends the trajectory; the zero key ends all.
 	Cancel(key sessions.Key) error
+	// CancelCall cancels the call that the trajectory runs, which goes on. began is
+	// when its start was recorded: once another runs it is refused.
+	CancelCall(key sessions.Key, began time.Time) error
 	// Inject adds a user message before the next model call.
 	Inject(key sessions.Key, text string) error
 	// EditCall replaces the pending call number index (held at after-reply).

@@ -47,7 +47,7 @@ func canWhatIf(w *Workbench) string {
 
 // doWhatIf opens the view and simulates anew.
 func doWhatIf(w *Workbench) tea.Cmd {
-	w.openSheet(&sheet{title: "what if", opener: whatIfKey, scope: inWhatIf, page: func(cols, _ int) *page { return w.whatIf.page(cols) }})
+	w.openSheet(&sheet{title: "what if", opener: whatIfKey, scope: inWhatIf, page: func(cols, _ int) document { return w.whatIf.page(cols) }})
 	return w.simulate()
 }
 

@@ -143,6 +143,10 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		w.applyTurns(m)
 	case pageMsg:
 		w.applyPage(m)
+	case pieceMsg:
+		w.applyPiece(m)
+	case foundMsg:
+		w.applyFound(m)
 	case historyMsg:
 		w.applyHistory(m)
 	case whatIfMsg:

@@ -42,7 +42,7 @@ func (l *Loop) act(ctx context.Context) error {
 	finished := false
 	var stop error // ends the trajectory, after the turn is recorded
 	for i := len(t.Observations); i < len(t.Calls) && !finished && stop == nil; i++ {
-		o, done, err := l.call(ctx, t.Calls[i])
+		o, done, err := l.call(ctx, i, t.Calls[i])
 		if err != nil && (o == nil || ctx.Err() != nil) {
 			return err
 		}
@@ -63,15 +63,16 @@ func (l *Loop) act(ctx context.Context) error {
 	return stop
 }
 
-// call runs one call. An error with an observation ends the trajectory after
+// call runs one call, number n of the reply. An error with an observation ends the trajectory after
 // the turn is recorded; an error without one is an interruption.
-func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation, bool, error) {
+func (l *Loop) call(ctx context.Context, n int, c sessions.Call) (*sessions.Observation, bool, error) {
 	o := &sessions.Observation{CallID: c.ID, Tool: c.Name, Started: l.Now(), Source: sessions.FromTool}
 	if c.Problem != "" {
 		o.Status, o.Source, o.Text = string(tools.Invalid), sessions.FromHarness, c.Problem
 		return o, false, nil
 	}
-	if err := l.commit(ctx, sessions.KindToolStarted, sessions.ToolStarted{Turn: l.turn, Tool: c.Name, Args: c.Arguments}); err != nil {
+	started := l.event(sessions.KindToolStarted, sessions.ToolStarted{Turn: l.turn, Tool: c.Name, Args: c.Arguments})
+	if err := l.Record.Commit(ctx, sessions.Write{Events: []sessions.Event{started}}); err != nil {
 		return nil, false, err
 	}
 	l.Watch.Doing(l.turn, c.Name)
@@ -79,9 +80,10 @@ func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation
 	var r tools.Result
 	err := l.timed(ctx, c.Name, func(ctx context.Context) error {
 		var err error
-		r, err = l.Tools.Run(ctx, c.Name, c.Arguments)
+		r, err = l.runTool(ctx, c, started.Time)
 		return err
 	})
+	defer func() { _ = r.Output.Close() }() // nothing of it is wanted then
 	o.Wall = l.Now().Sub(o.Started)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -96,6 +98,13 @@ func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation
 		r.Text = strings.TrimSpace(r.Text + "\n" + err.Error()) // what was seen until then is kept
 		r.Finish = false
 	}
+	if r.Output != nil {
+		kept, err := l.keepOutput(ctx, n, r.Output)
+		if err != nil {
+			return nil, false, err
+		}
+		o.Output = kept
+	}
 	o.Status, o.Text, o.Exit, o.Dropped = string(r.Status), r.Text, r.Exit, r.Dropped
 	if r.Status == tools.Invalid || r.Status == tools.Denied {
 		o.Source = sessions.FromHarness
@@ -104,6 +113,9 @@ func (l *Loop) call(ctx context.Context, c sessions.Call) (*sessions.Observation
 		Exit: o.Exit, Wall: o.Wall, Bytes: int64(len(r.Text)) + r.Dropped})}
 	if r.Limit != "" {
 		events = append(events, l.struck(r.Limit, r.Bound, c.Name, o.Wall))
+	}
+	if r.Status == tools.Cancelled {
+		events = append(events, l.event(sessions.KindIntervention, sessions.Intervention{Verb: "cancel_call", Turn: l.turn, By: "operator", Before: c.Name + " " + c.Arguments}))
 	}
 	told := l.Record.Commit(ctx, sessions.Write{Events: events})
 	return o, r.Finish, cmp.Or(told, err)

@@ -80,6 +80,9 @@ type Config struct {
 	Format calls.Format
 	// Limit is the time of the whole run stage; it stands still while held.
 	Limit time.Duration
+	// CallLimit ends a call that is still running, whatever the tool; 0: none.
+	// Most tools have shorter limits of their own.
+	CallLimit time.Duration
 	// CanTokenize: the endpoint's /tokenize gives exact prompt lengths before
 	// a call and the ids of operator-made replies.
 	CanTokenize bool

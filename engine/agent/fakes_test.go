@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -83,6 +84,7 @@ func (s *script) Detokenize(_ context.Context, ids []int32) (string, error) {
 type toolbox struct {
 	ran    []string
 	answer func(name, args string) (tools.Result, error)
+	during func(ctx context.Context, name string) (tools.Result, error) // nil: answer at once
 }
 
 func (b *toolbox) Specs() []tools.Spec {
@@ -91,6 +93,9 @@ func (b *toolbox) Specs() []tools.Spec {
 
 func (b *toolbox) Run(ctx context.Context, name, args string) (tools.Result, error) {
 	b.ran = append(b.ran, name+" "+args)
+	if b.during != nil && name != "finish" {
+		return b.during(ctx, name)
+	}
 	if b.answer != nil {
 		return b.answer(name, args)
 	}
@@ -103,7 +108,7 @@ type record struct {
 	events []sessions.Event
 	turns  map[string]sessions.Turn // by index.version
 	log    []string                 // kinds in order
-	wake   chan struct{}
+	chunks []sessions.Chunk
 }
 
 func (r *record) Commit(_ context.Context, w sessions.Write) error {
@@ -120,6 +125,11 @@ func (r *record) Commit(_ context.Context, w sessions.Write) error {
 			old.Superseded = true
 			r.turns[fmt.Sprintf("%d.%d", t.Index, w.Supersede)] = old
 		}
+	}
+	if w.Chunk != nil {
+		c := *w.Chunk
+		c.Data = slices.Clone(c.Data)
+		r.chunks = append(r.chunks, c)
 	}
 	for _, e := range w.Events {
 		r.events = append(r.events, e)

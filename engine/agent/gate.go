@@ -25,6 +25,9 @@ type Gate struct {
 	waiting bool          // held by an error, not by a person: it goes on by itself
 	over    bool          // the run stage has ended
 	wake    chan struct{} // capacity one
+
+	call      context.CancelCauseFunc // of the call that runs, nil while none does
+	callBegan time.Time
 }
 
 // mode is what to do at the next gate.

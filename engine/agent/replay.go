@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"time"
 
 	"rollbench/sessions"
+	"rollbench/tools"
 )
 
 // Restore sets the loop to where recorded turns of the same attempt left it:
@@ -60,7 +62,11 @@ func (l *Loop) Replay(ctx context.Context, turns []sessions.Turn) error {
 			if o.Source != sessions.FromTool || i >= len(t.Calls) || outside[t.Calls[i].Name] {
 				continue // it never ran, or is not to run again
 			}
-			r, err := l.Tools.Run(ctx, t.Calls[i].Name, t.Calls[i].Arguments)
+			if o.Status == string(tools.Cancelled) {
+				return fmt.Errorf("turn %d: a person cancelled %s while it ran, and what it had done by then cannot be repeated", t.Index, o.Tool)
+			}
+			r, err := l.runTool(ctx, t.Calls[i], time.Time{})
+			_ = r.Output.Close() // what it printed is in the session
 			if err != nil {
 				return err
 			}

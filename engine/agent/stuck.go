@@ -22,6 +22,9 @@ func (l *Loop) remember(t *sessions.Turn) {
 		l.history = append(l.history, step{action: t.Content, spoken: true})
 	}
 	for i, o := range t.Observations {
+		if o.Status == string(tools.Cancelled) {
+			continue // a person ended it: that the policy repeats it is no loop of its own
+		}
 		s := step{action: o.Tool + " " + t.Calls[i].Arguments, result: o.Text, failed: o.Status != string(tools.OK)}
 		if o.Exit != nil {
 			s.result = "exit " + strconv.Itoa(*o.Exit)

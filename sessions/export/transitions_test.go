@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -309,5 +310,34 @@ func TestNumbers(t *testing.T) {
 	}
 	if rows[0]["mask_reason"] != NoFinishReason || sum.TrainTokens != 0 || sum.Masks[NoFinishReason] != 1 {
 		t.Errorf("rows %v, %+v", rows, sum)
+	}
+}
+
+// A person cancelled a call: the trajectory is left out unless asked for, and
+// then the reply that made the call trains, for it was sampled; what the call
+// returned is an observation as any other.
+func TestCancelledCall(t *testing.T) {
+	r := record(t, d0)
+	r.turn(sessions.Turn{Key: d0, Index: 1, PromptIDs: []int32{11}, OutputIDs: []int32{21, 22}, Logprobs: []float64{-.1, -.2}, Complete: true,
+		Calls:        []sessions.Call{{ID: "c", Name: "execute_bash", Arguments: `{"command":"sleep 1000"}`}},
+		Observations: []sessions.Observation{{CallID: "c", Tool: "execute_bash", Status: "cancelled", Text: "[A person cancelled this call.]", Source: sessions.FromTool}}}, 0)
+	r.events(d0, sessions.Intervention{Verb: "cancel_call", Turn: 1, By: "operator", Before: `execute_bash {"command":"sleep 1000"}`})
+	r.turn(sessions.Turn{Key: d0, Index: 2, PromptIDs: []int32{11, 21, 22, 31, 32}, OutputIDs: []int32{23}, Logprobs: []float64{-.3}}, 0)
+	r.end(d0, sessions.Done, sessions.FinishTool, one(1))
+	if rows, _, sum := r.export(Options{}); len(rows) != 0 || sum.Intervened != 1 {
+		t.Errorf("%d rows, %d left out as intervened", len(rows), sum.Intervened)
+	}
+	rows, lines, _ := r.export(Options{IncludeIntervened: true})
+	if len(rows) != 2 || !strings.Contains(lines[0], `"loss_mask":[1,1]`) || !strings.Contains(lines[1], `"loss_mask":[1]`) ||
+		!strings.Contains(lines[0], `"interventions":[{"verb":"cancel_call","turn":1,"at":""}]`) || strings.Contains(lines[1], `"new_sample":true`) {
+		t.Errorf("rows\n%s", strings.Join(lines, "\n"))
+	}
+	var out bytes.Buffer
+	if _, err := Write(t.Context(), &out, "skyrl", r.Store, Options{IncludeIntervened: true}); err != nil {
+		t.Fatal(err)
+	}
+	// 21 22 were sampled, 31 32 observed, 23 sampled.
+	if got := strings.Join(strings.Fields(out.String()), ""); !strings.Contains(got, "[21,22,31,32,23]") || !strings.Contains(got, "[1,1,0,0,1]") {
+		t.Errorf("skyrl: %s", got)
 	}
 }

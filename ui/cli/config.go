@@ -243,7 +243,7 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 		}
 		return meta, fmt.Errorf("%s: unknown key %s; did you mean %s?", where, key, near)
 	}
-	for _, key := range [][]string{{"generator", "val_config"}, {"generator", "chat_template_kwargs"}, {"dispatcher", "val_config"}, {"sandbox", "build_args"}} {
+	for _, key := range [][]string{{"generator", "val_config"}, {"generator", "chat_template_kwargs"}, {"dispatcher", "val_config"}, {"sandbox", "build_args"}, {"tools", "observation_chars"}} {
 		if kind := meta.Type(key...); kind != "" && kind != "Hash" { // the decoder takes anything for a table
 			return meta, fmt.Errorf("%s: %s must be a table, for example %s.KEY = VALUE", place, strings.Join(key, "."), strings.Join(key, "."))
 		}

@@ -26,13 +26,13 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.flags.config = file
-	a.flags.set = []string{"generator.max_iterations=50", "endpoint.model=qwen3-32b", "limits.init=90s", "sandbox.build_args.BASE=base:1"}
+	a.flags.set = []string{"generator.max_iterations=50", "endpoint.model=qwen3-32b", "limits.init=90s", "sandbox.build_args.BASE=base:1", "tools.observation_chars.execute_bash=9000"}
 	c, err := a.load()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Generator.NumTrajectories != 8 || *c.Generator.Sampling.TopK != 20 || c.Generator.MaxIterations != 50 || c.Endpoints[0].Model != "qwen3-32b" ||
-		time.Duration(c.Limits.Init) != 90*time.Second || c.Sandbox.BuildArgs["BASE"] != "base:1" || c.Generator.MaxPromptLength != 32768 {
+		time.Duration(c.Limits.Init) != 90*time.Second || c.Sandbox.BuildArgs["BASE"] != "base:1" || c.Tools.PerTool["execute_bash"] != 9000 || c.Tools.KeepEscapes || time.Duration(c.Tools.Call) != 10*time.Minute || c.Generator.MaxPromptLength != 32768 {
 		t.Errorf("loaded %+v", c)
 	}
 }
@@ -158,6 +158,9 @@ func TestBadConfig(t *testing.T) {
 		{set: "generator.val_config.num_trajectores=1", want: "generator.val_config: unknown key generator.num_trajectores; did you mean generator.num_trajectories?"},
 		{set: "generator.val_config.num_trajectories=0", want: "with val_config: generator.num_trajectories is 0"},
 		{set: "dispatcher.val_config.val_config.type='x'", want: "dispatcher.val_config holds another val_config"},
+		{set: "tools.observation_chars.bash=900", want: `[tools]: a limit of characters is set for "bash", and no tool of that name is enabled. The available tools are: execute_bash,`},
+		{set: "tools.observation_chars.finish=0", want: "the limit of characters of finish is 0"},
+		{set: "tools.observation_chars=900", want: "tools.observation_chars"},
 		{set: "simulated.concurrency=0", want: "simulated.concurrency is 0"},
 	} {
 		a := testApp(t)
