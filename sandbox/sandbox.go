@@ -172,6 +172,13 @@ type Resetter interface {
 	Reset(ctx context.Context, spec Spec) error
 }
 
+// Sweeper is a sandbox that can end whatever commands left running.
+type Sweeper interface {
+	// Sweep kills every process in the sandbox but its own init, also those of open
+	// shells, and returns when they are gone. Files stay as they are.
+	Sweep(ctx context.Context) error
+}
+
 // Shell is one long-lived bash in a sandbox. One command runs at a time.
 type Shell interface {
 	// Run feeds the command's Script to the shell and waits for its end. Argv,

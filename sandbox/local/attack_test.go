@@ -57,9 +57,10 @@ func TestAttacks(t *testing.T) {
 						t.Errorf("%s", r.Output)
 					}
 				}},
-				{"large file", "head -c 33554432 /dev/zero > big; wc -c < big", 0, func(t *testing.T, r sandbox.Result) {
-					if got := strings.TrimSpace(string(r.Output)); !strings.HasSuffix(got, "16777216") {
-						t.Errorf("%q", got)
+				// A core dump, a file in units of 1 KiB, open files.
+				{"limits of a process", "ulimit -Hc; ulimit -Hf; ulimit -Hn", 0, func(t *testing.T, r sandbox.Result) {
+					if string(r.Output) != "0\n16384\n4096\n" {
+						t.Errorf("%q", r.Output)
 					}
 				}},
 				{"memory", `x=$(head -c 400000000 /dev/zero | tr '\0' x); echo ${#x}`, 20 * time.Second, func(t *testing.T, r sandbox.Result) {

@@ -85,7 +85,12 @@ func (b *folder) request(req request, starts bool, files ...*os.File) (*call, er
 	return c, nil
 }
 
-func (b *folder) lostError() error { return fmt.Errorf("%s: %w", b.id, sandbox.ErrLost) }
+func (b *folder) lostError() error {
+	if why := b.why.Load(); why != nil {
+		return fmt.Errorf("%s: %w: %s", b.id, sandbox.ErrLost, *why)
+	}
+	return fmt.Errorf("%s: %w", b.id, sandbox.ErrLost)
+}
 
 // await is the response to a call, at once an error when the sandbox is lost.
 func (b *folder) await(ctx context.Context, c *call) (response, error) {

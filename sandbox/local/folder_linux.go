@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,8 +45,9 @@ type folder struct {
 	nextID uint64
 	calls  map[uint64]*call
 
-	lost   chan struct{} // closed when the init no longer answers
-	ended  chan struct{} // closed when cmd has been waited for
+	lost   chan struct{}          // closed when the init no longer answers
+	why    atomic.Pointer[string] // set before that when we stopped it
+	ended  chan struct{}          // closed when cmd has been waited for
 	wg     sync.WaitGroup
 	close1 sync.Once
 	closed error
@@ -187,7 +189,11 @@ func (b *folder) start(ctx context.Context, spec sandbox.Spec) error {
 		return err
 	}
 	o := b.p.opt
-	b.groups = newCgroups(b.id, or(spec.MemoryMB, o.MemoryMB), or(spec.Pids, o.Pids), or(spec.CPUs, o.CPUs))
+	h, err := groups("/proc/self")
+	if err != nil {
+		h = hierarchy{} // told as limits that are not in force
+	}
+	b.groups = newCgroups(h, b.id, or(spec.MemoryMB, o.MemoryMB), or(spec.Pids, o.Pids), or(spec.CPUs, o.CPUs))
 	cfg := config{Level: b.level, Root: root, Workdir: b.Workdir(), Binds: b.world.binds, Network: spec.Network,
 		FileMB: or(spec.DiskMB, o.DiskMB)}
 	if slices.Contains(b.groups.short, "pids") && b.level != None && countsByNamespace() {
@@ -244,6 +250,9 @@ func (b *folder) launch(ctx context.Context, cfg config) error {
 		return fmt.Errorf("%w%s", err, b.lastWords())
 	}
 	b.wg.Go(b.receive)
+	if cfg.Level != None { // there, nothing that it could be kept from is contained
+		b.wg.Go(func() { b.watchDisk(int64(cfg.FileMB) << 20) })
+	}
 	return nil
 }
 

@@ -46,7 +46,7 @@ type Options struct {
 	MemoryMB int     // [1024]
 	Pids     int     // [256]
 	CPUs     float64 // [1]
-	DiskMB   int     // largest single file [4096]
+	DiskMB   int     // of all files together, and so of the largest [8192]
 }
 
 // Provider opens local sandboxes.
@@ -94,7 +94,7 @@ func New(opt Options) (*Provider, error) {
 		opt.CPUs = 1
 	}
 	if opt.DiskMB == 0 {
-		opt.DiskMB = 4096
+		opt.DiskMB = 8192
 	}
 	p := &Provider{opt: opt, open: map[*folder]bool{}}
 	if !supported {

@@ -36,6 +36,8 @@ const (
 	opList
 	opUnpack // descriptor: where to read the tar stream
 	opPack   // descriptor: where to write the tar stream
+	opNameless
+	opSweep
 )
 
 type request struct {
@@ -60,6 +62,7 @@ type response struct {
 	Gone  bool // Err is fs.ErrNotExist
 	Infos []info
 	NS    uint64 // of the hello: inode of the pid namespace
+	Bytes int64
 }
 
 // info is an fs.FileInfo that travels.
