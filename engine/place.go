@@ -149,14 +149,20 @@ func (e *Engine) leavePlace(t *trajectory, reuse bool) {
 	if t.place == nil {
 		return
 	}
+	e.closeTools(t)
 	p := t.place
 	t.place = nil
-	if p.tools != nil {
-		if err := p.tools.Close(); err != nil && !errors.Is(err, sandbox.ErrLost) {
-			e.opt.Log.Warn("close tools", "trajectory", t.key.String(), "error", err)
-		}
-	}
 	e.closeSandbox(t, "run", p.sb, reuse)
+}
+
+func (e *Engine) closeTools(t *trajectory) {
+	if t.place.tools == nil {
+		return
+	}
+	if err := t.place.tools.Close(); err != nil && !errors.Is(err, sandbox.ErrLost) {
+		e.opt.Log.Warn("close tools", "trajectory", t.key.String(), "error", err)
+	}
+	t.place.tools = nil
 }
 
 func (e *Engine) closePlace(t *trajectory) { e.leavePlace(t, false) }

@@ -66,4 +66,7 @@ sleep 5157 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do :; done; kill
 			}
 		})
 	}
+	for _, b := range bombs {
+		t.Run("sweep "+b.name, func(t *testing.T) { sweepsBomb(t, sb, b.script, before) })
+	}
 }
