@@ -83,6 +83,9 @@ type Report struct {
 	Detail    string // "docker 20.10.24, API 1.41, 12 images" or why not
 	Fix       string // one line, when not OK
 	Isolation string // how much it isolates: "bubblewrap: own root, no network, pids 256, memory 1024 MB"
+	// MachineMB is the memory of the machine that the sandboxes are on, 0 when it is
+	// not known; SandboxMB that of one sandbox whose Spec sets none.
+	MachineMB, SandboxMB int
 }
 
 // Command is one process tree to run to its end.

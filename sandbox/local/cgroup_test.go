@@ -157,3 +157,21 @@ func TestHybridHierarchy(t *testing.T) {
 		t.Errorf("above: %v", got)
 	}
 }
+
+// The least of the machine's memory and the limits of the groups this process is in.
+func TestMachineMB(t *testing.T) {
+	v := newV2(t, "/a/b")
+	meminfo := filepath.Join(t.TempDir(), "meminfo")
+	v.write(meminfo, "MemTotal:       24684216 kB\nMemFree:        1 kB\n")
+	if got := machineMB(meminfo, v.proc); got != 24105 { // 24684216 / 1024
+		t.Errorf("%d", got)
+	}
+	v.write(filepath.Join(v.root, "a/b/memory.max"), "max\n")
+	v.write(filepath.Join(v.root, "a/memory.max"), "8589934592\n")
+	if got := machineMB(meminfo, v.proc); got != 8192 {
+		t.Errorf("%d under a limit of the group above", got)
+	}
+	if got := machineMB(meminfo+"-none", v.proc); got != 0 {
+		t.Errorf("%d of a machine that says nothing", got)
+	}
+}

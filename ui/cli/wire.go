@@ -186,6 +186,13 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 	if err := engine.CheckSandboxes(ctx, w.config.Sandbox, ps, instances, a.progress); err != nil {
 		return bad(err)
 	}
+	notice, err := engine.FitMemory(ctx, &w.config.Config, ps, instances)
+	if err != nil {
+		return bad(err)
+	}
+	if notice != "" {
+		w.notices = append(w.notices, notice)
+	}
 	if w.store, err = open(dir); err != nil {
 		return bad(err)
 	}
