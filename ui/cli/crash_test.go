@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -62,14 +61,8 @@ func TestKillAndResume(t *testing.T) {
 // leftNothing: no folder of a sandbox is left.
 func (s *shop) leftNothing() {
 	s.t.Helper()
-	left, err := filepath.Glob(filepath.Join(s.home, "sandboxes", "*"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, dir := range left {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			s.t.Errorf("left behind: %s", dir)
-		}
+	for _, name := range s.sandboxFiles() {
+		s.t.Errorf("left behind: %s", name)
 	}
 }
 

@@ -197,6 +197,12 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 		return bad(err)
 	}
 	w.close.add(w.store)
+	if notice != "" { // for the screen, which shows events only
+		warning := sessions.NewEvent(time.Now(), sessions.Key{}, sessions.KindWarning, sessions.Warning{Text: notice})
+		if err := w.store.Commit(ctx, sessions.Write{Events: []sessions.Event{warning}}); err != nil {
+			return err
+		}
+	}
 	log, err := logTo(filepath.Join(dir, "runs", w.store.Run().ID), &w.close)
 	if err != nil {
 		return err
