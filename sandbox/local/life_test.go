@@ -208,7 +208,7 @@ func TestOwnerDiesInReset(t *testing.T) {
 		t.Run(string(l), func(t *testing.T) {
 			p := provider(t, l)
 			nap := fmt.Sprintf("6%d", os.Getpid())
-			for resets := range 8 {
+			for _, resets := range []int{0, 1, 2, 5} {
 				cmd := exec.Command("/proc/self/exe", "-test.run=^TestOwnerDies$")
 				cmd.Env = append(os.Environ(), "LOCAL_TEST_HOME="+p.opt.Home, "LOCAL_TEST_LEVEL="+string(l), "LOCAL_TEST_NAP="+nap, "LOCAL_TEST_RESETS=1")
 				cmd.Stderr = os.Stderr

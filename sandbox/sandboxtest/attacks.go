@@ -210,6 +210,9 @@ func testDeleteAll(t *testing.T, sb sandbox.Sandbox) {
 	_, execErr := sb.Exec(t.Context(), sandbox.Command{Script: "echo alive", Timeout: 10 * time.Second, Dir: "/"})
 	_, readErr := sb.ReadFile(t.Context(), "/etc/passwd")
 	t.Logf("afterwards: exec %v, read %v (rm: %v)", execErr, readErr, err)
+	if sb.Kind() == sandbox.Local && (execErr != nil || readErr != nil) {
+		t.Error("programs and init are not the sandbox's to remove: it should go on")
+	}
 }
 
 // testClock: the machine's clock is not the sandbox's to set. The attack runs only

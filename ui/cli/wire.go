@@ -42,6 +42,9 @@ func (a *app) progress(line string) { fmt.Fprintln(a.err, line) }
 // answers: its Check says so.
 func (a *app) providers(ctx context.Context, c *config, home string, instances []*task.Instance, close *closers) (map[sandbox.Kind]sandbox.Provider, error) {
 	opt := local.Options{Home: home, AllowUncontained: c.Sandbox.AllowUncontained}
+	if err := dropUnfinished(home); err != nil {
+		return nil, err
+	}
 	cache, err := a.goCache(ctx, c, home, instances)
 	if err != nil {
 		return nil, err
