@@ -102,14 +102,19 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 		}
 	}
 	spec.Workdir = path.Join("/", spec.Workdir)
-	host := p.limits(ctx, &spec)
-	made, err := p.create(ctx, p.config(spec), host, containerName(spec.Name))
+	host, name := p.limits(ctx, &spec), containerName(spec.Name)
+	forget, err := p.expect(name)
+	if err != nil {
+		return nil, err
+	}
+	made, err := p.create(ctx, p.config(spec), host, name)
+	forgot := forget(err)
 	if err != nil {
 		return nil, p.explain(fmt.Errorf("create a container of %s: %w", spec.Image, err))
 	}
 	c := &Container{p: p, id: made.ID, workdir: spec.Workdir, pids: int64(spec.Pids), imageUser: user,
 		killing: make(chan struct{}, 1), lost: make(chan struct{}), watch: func() {}}
-	if err := c.start(ctx); err != nil {
+	if err := errors.Join(forgot, c.start(ctx)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a container of %s: %w", spec.Image, err), c.Close())
 	}
 	return c, nil

@@ -16,6 +16,9 @@ import (
 // cannot be judged from here (another machine, boot or pid namespace, or a
 // label that cannot be read) is left alone.
 func (p *Provider) Reap(ctx context.Context) ([]string, error) {
+	if err := p.awaitPending(ctx); err != nil {
+		return nil, err
+	}
 	list, err := p.engine.ContainerList(ctx, container.ListOptions{
 		All: true, Filters: filters.NewArgs(filters.Arg("label", labelOurs+"=1"), filters.Arg("label", labelOwner)),
 	})
@@ -29,7 +32,7 @@ func (p *Provider) Reap(ctx context.Context) ([]string, error) {
 		if err != nil || owner.Alive() {
 			continue
 		}
-		if err := p.remove(ctx, c.ID); err != nil {
+		if err := errors.Join(p.remove(ctx, c.ID), p.gone(ctx, c.ID)); err != nil {
 			errs = append(errs, err)
 			continue
 		}

@@ -58,14 +58,6 @@ func TestKillAndResume(t *testing.T) {
 	}
 }
 
-// leftNothing: no folder of a sandbox is left.
-func (s *shop) leftNothing() {
-	s.t.Helper()
-	for _, name := range s.sandboxFiles() {
-		s.t.Errorf("left behind: %s", name)
-	}
-}
-
 // A resumed trajectory goes on from its last reply when its sandbox can be
 // brought back: the same attempt, its turns kept.
 func TestResumeGoesOn(t *testing.T) {

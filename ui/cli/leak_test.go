@@ -46,6 +46,9 @@ func TestLeak(t *testing.T) {
 		}
 		policy := []string{"async_pipeline", "async_batch_bounded"}[random.IntN(2)]
 		moment := time.Duration(random.Int64N(int64(8 * time.Second)))
+		if random.IntN(3) == 0 { // while the first containers are being made
+			moment = 400*time.Millisecond + time.Duration(random.Int64N(int64(time.Second)))
+		}
 		pid, started := s.killAt(moment, "run", "--headless", "--tasks", "bundled", "--instances", "pager-last-page", "--sandbox", kind,
 			"--set", "sandbox.build_args.BASE="+image, "--set", "generator.num_trajectories=24", "--set", "dispatcher.type="+policy,
 			"--set", "dispatcher.max_parallel_agents=6", "--set", "dispatcher.max_live_sandboxes=8", "--set", "sandbox.memory_mb=256")

@@ -23,6 +23,18 @@ func (s *shop) sandboxFiles() []string {
 	return all
 }
 
+// leftNothing: no folder of a sandbox is left, nor a note of a container to come.
+func (s *shop) leftNothing() {
+	s.t.Helper()
+	notes, err := filepath.Glob(filepath.Join(s.home, "pending", "*"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, name := range append(notes, s.sandboxFiles()...) {
+		s.t.Errorf("left behind: %s", name)
+	}
+}
+
 // remains is what a killed process left at first.
 type remains struct {
 	pid        string
@@ -76,7 +88,7 @@ func (s *shop) gone(dead []remains) {
 	var ids []string
 	for _, r := range dead {
 		if left := s.containersOf(r.pid); len(left) > 0 {
-			t.Errorf("containers of process %s are left: %v", r.pid, left)
+			t.Errorf("containers of process %s are left: %v; known right after the kill: %v", r.pid, left, r.containers)
 		}
 		for _, name := range r.local {
 			if _, err := os.Lstat(filepath.Join(s.home, name)); err == nil {

@@ -57,7 +57,7 @@ func (a *app) providers(ctx context.Context, c *config, home string, instances [
 		return nil, err
 	}
 	close.add(l)
-	d, err := docker.New(ctx, docker.Options{})
+	d, err := docker.New(ctx, docker.Options{Pending: filepath.Join(home, "pending")})
 	if err != nil {
 		return nil, err
 	}
