@@ -83,8 +83,7 @@ func (p *Provider) awaitOne(ctx context.Context, name, file string) error {
 	if err != nil {
 		return nil // another start was faster
 	}
-	// Whatever the clock of the file says, the wait is no longer than the limit.
-	left := min(time.Until(st.ModTime().Add(pendingLimit)), pendingLimit)
+	left := pendingLeft(st.ModTime(), time.Now())
 	ctx, cancel := context.WithTimeout(ctx, max(left, time.Second))
 	defer cancel()
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
@@ -102,6 +101,13 @@ func (p *Provider) awaitOne(ctx context.Context, name, file string) error {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// pendingLeft is how long to wait for a container that was asked for at a time of
+// the wall clock. That may have been set since: the wait is never longer than the
+// limit, and a look is taken in any case.
+func pendingLeft(asked, now time.Time) time.Duration {
+	return min(pendingLimit-now.Sub(asked), pendingLimit)
 }
 
 // gone waits until a container that is being removed is not listed any more.

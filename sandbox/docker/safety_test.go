@@ -116,3 +116,18 @@ func TestReapWaitsForWhatIsBeingMade(t *testing.T) {
 		t.Errorf("notes left: %v, %v", left, err)
 	}
 }
+
+func TestPendingLeft(t *testing.T) {
+	asked := time.Unix(1_700_000_000, 0)
+	for passed, want := range map[time.Duration]time.Duration{
+		0:                15 * time.Second,
+		4 * time.Second:  11 * time.Second,
+		time.Hour:        -3585 * time.Second, // it, or the clock, is an hour on
+		-time.Hour:       15 * time.Second,    // the clock was set back
+		15 * time.Second: 0,
+	} {
+		if got := pendingLeft(asked, asked.Add(passed)); got != want {
+			t.Errorf("%v later: %v, want %v", passed, got, want)
+		}
+	}
+}
