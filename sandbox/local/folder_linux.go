@@ -243,6 +243,10 @@ func (b *folder) launch(ctx context.Context, cfg config) error {
 	if err := b.exec(stage, attr); err != nil {
 		return err
 	}
+	// Before it is told anything: without its configuration it ends with us.
+	if err := b.noteStage(); err != nil {
+		return err
+	}
 	if err := b.groups.admit(b.cmd.Process.Pid); err != nil {
 		return err
 	}
@@ -254,6 +258,20 @@ func (b *folder) launch(ctx context.Context, cfg config) error {
 		b.wg.Go(func() { b.watchDisk(int64(cfg.FileMB) << 20) })
 	}
 	return nil
+}
+
+// noteStage writes down the first process, which may be bubblewrap by the time that
+// someone looks for what we left.
+func (b *folder) noteStage() error {
+	pid := b.cmd.Process.Pid
+	start, err := sandbox.StartTime(pid)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // it has ended; why is told by what follows
+	}
+	if err != nil {
+		return fmt.Errorf("find init: %w", err)
+	}
+	return appendLine(b.ownerFile(), fmt.Sprintf("%d/%d %s\n", pid, start, starting))
 }
 
 // exec starts this binary again as a stage.

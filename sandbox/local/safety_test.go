@@ -217,3 +217,41 @@ func TestDiskUse(t *testing.T) {
 	file(strings.Repeat("d/", 500)+"f", 1<<20)
 	grew("500 folders deep", 1<<20, 1<<20+500*64<<10)
 }
+
+// A process that was making a sandbox when its owner died is ended with what it had
+// started.
+func TestReapsWhatIsBeingMade(t *testing.T) {
+	p := provider(t, Namespaces)
+	cmd := exec.Command("sh", "-c", "sleep 987 & echo $!; wait")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var child int
+	if _, err := fmt.Fscan(out, &child); err != nil {
+		t.Fatal(err)
+	}
+	start, err := sandbox.StartTime(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := p.owner
+	owner.Start--
+	file := filepath.Join(p.opt.Home, "rollbench-x.owner")
+	if err := os.WriteFile(file, []byte(fmt.Sprintf("%s\n%d/%d %s\n", owner, cmd.Process.Pid, start, starting)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // or it would stay as a zombie
+	removed, err := p.Reap(t.Context())
+	if err != nil || len(removed) != 1 {
+		t.Errorf("%q, %v", removed, err)
+	}
+	<-ended
+	if _, err := sandbox.StartTime(child); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("its child: %v", err)
+	}
+}

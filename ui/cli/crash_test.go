@@ -16,6 +16,7 @@ var slow = []string{"--set", "simulated.latency=60ms", "--set", "simulated.token
 // kill -9 in the middle, then resume: what had finished stays, the rest goes
 // on or starts again, the set is unchanged and nothing is left behind.
 func TestKillAndResume(t *testing.T) {
+	t.Parallel()
 	for _, killAt := range []int{1, 4} {
 		s := newShop(t)
 		s.killAfter(killAt, "] done", append([]string{"run", "--headless", "--limit", "2", "--sandbox", "local"}, slow...)...)
@@ -61,6 +62,7 @@ func TestKillAndResume(t *testing.T) {
 // A resumed trajectory goes on from its last reply when its sandbox can be
 // brought back: the same attempt, its turns kept.
 func TestResumeGoesOn(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	// A turn takes 300 ms and more, so the kill falls into the turn that was seen.
 	cmd := s.command("run", "--headless", "--limit", "1", "--sandbox", "local", "--set", "simulated.latency=300ms")
@@ -106,6 +108,7 @@ func TestResumeGoesOn(t *testing.T) {
 // A second process may read a run that is being written, and is refused as a
 // second writer.
 func TestSecondWriterIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.killAfter(1, "] done", append([]string{"run", "--headless", "--limit", "1", "--sandbox", "local"}, slow...)...)
 	first := s.command(append([]string{"resume", "--headless"}, "--set", "simulated.latency=2s")...)

@@ -13,6 +13,7 @@ import (
 
 // A Go task in a local sandbox starts from a cache that was made once.
 func TestGoCache(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	out := s.run("validate", "--tasks", "bundled", "--instances", "go-retry-budget", "--sandbox", "local")
 	if !strings.Contains(out, "1 of 1 tasks are sound") {

@@ -24,6 +24,7 @@ var (
 //
 //	go test ./ui/cli -run '^TestLeak$' -v -leak.kills 50 -leak.seed N
 func TestLeak(t *testing.T) {
+	t.Parallel()
 	image := testImage(t)
 	s := newShop(t)
 	tmp := filepath.Join(s.home, "tmp")

@@ -76,7 +76,7 @@ func TestSoak(t *testing.T) {
 	a.out, a.err = io.Discard, io.Discard
 	a.flags.headless, a.flags.tasks, a.flags.instances, a.flags.sandbox = true, "bundled", []string{"pager-last-page"}, "docker"
 	a.flags.set = []string{"sandbox.build_args.BASE=" + image, "sandbox.memory_mb=256", "sandbox.cpus=1", fmt.Sprintf("generator.num_trajectories=%d", *soakN),
-		fmt.Sprintf("dispatcher.max_parallel_agents=%d", *soakParallel), fmt.Sprintf("dispatcher.max_live_sandboxes=%d", live)}
+		fmt.Sprintf("dispatcher.max_parallel_agents=%d", *soakParallel), fmt.Sprintf("dispatcher.max_eval_parallel_agents=%d", max(*soakParallel/4, 1)), fmt.Sprintf("dispatcher.max_live_sandboxes=%d", live)}
 	before := takeSample(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
