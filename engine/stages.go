@@ -173,7 +173,7 @@ func (s slot) Want(ctx context.Context, waits func()) error { return s.live.Want
 func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 	e.closeTools(t) // nothing of theirs may change files meanwhile
 	e.streams.of(t.key).at("the patch to be taken")
-	patch, err := t.in.TakePatch(ctx, t.place.sb)
+	patch, err := e.patchOf(ctx, t)
 	if ctx.Err() != nil {
 		return e.interrupted(ctx, t)
 	}
@@ -208,6 +208,18 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 		return false
 	}
 	return true
+}
+
+// patchOf takes the patch after all that the policy left running was ended: it
+// could change files meanwhile, or leave no room for another process.
+func (e *Engine) patchOf(ctx context.Context, t *trajectory) ([]byte, error) {
+	e.closeTools(t)
+	if s, ok := t.place.sb.(sandbox.Sweeper); ok {
+		if err := s.Sweep(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return t.in.TakePatch(ctx, t.place.sb)
 }
 
 // evaluate opens a fresh sandbox and records the verdict. An error means that

@@ -92,6 +92,9 @@ type Report struct {
 	Detail    string // "docker 20.10.24, API 1.41, 12 images" or why not
 	Fix       string // one line, when not OK
 	Isolation string // how much it isolates: "bubblewrap: own root, no network, pids 256, memory 1024 MB"
+	// MachineMB is the memory of the machine that the sandboxes are on, 0 when it is
+	// not known; SandboxMB that of one sandbox whose Spec sets none.
+	MachineMB, SandboxMB int
 }
 
 // Command is one process tree to run to its end.
@@ -180,6 +183,13 @@ type Sandbox interface {
 	CopyOut(ctx context.Context, path string) (io.ReadCloser, error)
 	// Close kills everything in it and removes it. It is safe to call twice.
 	Close() error
+}
+
+// Sweeper is a sandbox that can end whatever commands left running.
+type Sweeper interface {
+	// Sweep kills every process in the sandbox but its own init, also those of open
+	// shells, and returns when they are gone. Files stay as they are.
+	Sweep(ctx context.Context) error
 }
 
 // ErrNoSnapshot says that a sandbox's files cannot be kept, and why.

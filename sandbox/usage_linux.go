@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,7 +14,7 @@ import (
 // Usage is what the files below a folder occupy, in bytes. It stops once it has
 // counted more than enough. The tree may be hostile and change meanwhile: no link
 // is followed, no other file system entered, and no depth hides a file. What this
-// process may not read is not counted.
+// process may not read, nor make readable, is not counted.
 func Usage(ctx context.Context, dir string, enough int64) (int64, error) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -45,6 +46,12 @@ func (u *usage) below(base int, path string) error {
 	}
 	fd, err := unix.Openat2(base, path, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV})
+	if errors.Is(err, unix.EACCES) {
+		var lock func()
+		if fd, lock, err = unlock(base, path); err == nil {
+			defer lock()
+		}
+	}
 	switch {
 	case errors.Is(err, unix.ENOSYS):
 		return err
@@ -68,6 +75,32 @@ func (u *usage) below(base int, path string) error {
 		}
 	}
 	return nil
+}
+
+// unlock opens a folder that its owner, who is this process's user, has closed to
+// all: it can be full all the same. lock gives it its mode back.
+func unlock(base int, path string) (fd int, lock func(), err error) {
+	at, err := unix.Openat2(base, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV})
+	if err != nil {
+		return -1, nil, err
+	}
+	var st unix.Stat_t
+	link := "/proc/self/fd/" + strconv.Itoa(at)
+	if err = unix.Fstat(at, &st); err == nil {
+		err = unix.Chmod(link, st.Mode&0o7777|0o500)
+	}
+	if err == nil {
+		fd, err = unix.Open(link, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		unix.Close(at)
+		return -1, nil, err
+	}
+	return fd, func() {
+		unix.Chmod(link, st.Mode&0o7777) // fails only where the folder is gone
+		unix.Close(at)
+	}, nil
 }
 
 // count what stands in a folder, and name the folders there.

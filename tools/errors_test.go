@@ -53,7 +53,7 @@ func TestErrorClasses(t *testing.T) {
 			shell: func(sandbox.Command) (sandbox.Result, error) { return sandbox.Result{}, errors.New("broken pipe") }},
 		{name: "bash: a limit", tool: "execute_bash", args: `{"command": "x"}`, status: TimedOut,
 			shell: func(sandbox.Command) (sandbox.Result, error) {
-				return sandbox.Result{End: sandbox.IdledOut, ExitCode: -1}, nil
+				return sandbox.Result{End: sandbox.TimedOut, ExitCode: -1}, nil
 			}},
 		{name: "editor: no such file", tool: "str_replace_editor", args: `{"command": "view", "path": "/work/x"}`, status: Failed},
 		{name: "editor: no match", tool: "str_replace_editor", args: `{"command": "str_replace", "path": "/work/f", "old_str": "zz", "new_str": "y"}`, status: Failed},

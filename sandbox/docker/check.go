@@ -38,6 +38,8 @@ func (p *Provider) Check(ctx context.Context) sandbox.Report {
 		OK:        true,
 		Detail:    fmt.Sprintf("docker %s, API %s, %d images", info.ServerVersion, p.engine.ClientVersion(), info.Images),
 		Isolation: strings.Join(isolation, ", "),
+		MachineMB: int(info.MemTotal >> 20),
+		SandboxMB: p.opt.MemoryMB,
 	}
 }
 

@@ -87,15 +87,20 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 		}
 	}
 	spec.Workdir = path.Join("/", spec.Workdir)
-	host := p.limits(ctx, &spec)
-	key := newKey()
-	made, err := p.create(ctx, p.config(spec, key), host, containerName(spec.Name, key))
+	host, key := p.limits(ctx, &spec), newKey()
+	name := containerName(spec.Name, key)
+	forget, err := p.expect(name)
+	if err != nil {
+		return nil, err
+	}
+	made, err := p.create(ctx, p.config(spec, key), host, name)
+	forgot := forget(err)
 	if err != nil {
 		return nil, p.explain(fmt.Errorf("create a container of %s: %w", spec.Image, err))
 	}
 	c := &Container{p: p, id: made.ID, key: key, from: spec.From, workdir: spec.Workdir, pids: int64(spec.Pids), diskMB: spec.DiskMB, imageUser: user,
 		killing: make(chan struct{}, 1), lost: make(chan struct{}), watch: func() {}}
-	if err := c.start(ctx); err != nil {
+	if err := errors.Join(forgot, c.start(ctx)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a container of %s: %w", spec.Image, err), c.Close())
 	}
 	return c, nil

@@ -36,6 +36,9 @@ type Options struct {
 	// ParallelStarts bounds the containers that start at the same moment: an
 	// engine gets slower, not faster, with more. [4]
 	ParallelStarts int
+	// Pending is the folder for notes of containers that are being made, which the
+	// next start would miss if this process died meanwhile; "": none are written.
+	Pending string
 }
 
 func (o Options) withDefaults() Options {

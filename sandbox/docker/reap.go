@@ -14,6 +14,9 @@ import (
 
 // Reap removes the containers and snapshots of owners that are dead.
 func (p *Provider) Reap(ctx context.Context) ([]string, error) {
+	if err := p.awaitPending(ctx); err != nil {
+		return nil, err
+	}
 	removed, err := p.reapContainers(ctx)
 	snapshots, serr := p.reapSnapshots(ctx)
 	return append(removed, snapshots...), errors.Join(err, serr)
@@ -37,7 +40,7 @@ func (p *Provider) reapContainers(ctx context.Context) ([]string, error) {
 		if err != nil || !keyed(c) || owner.Alive() {
 			continue
 		}
-		if err := p.remove(ctx, c.ID); err != nil {
+		if err := errors.Join(p.remove(ctx, c.ID), p.gone(ctx, c.ID)); err != nil {
 			errs = append(errs, err)
 			continue
 		}

@@ -140,8 +140,11 @@ func (a *agent) loop() error {
 // leaveNothing is for the level without a pid namespace, where the end of this
 // process ends nothing else.
 func (a *agent) leaveNothing() {
-	if a.cfg.Level == None {
-		killAll()
+	if a.cfg.Level != None {
+		return
+	}
+	if err := killAll(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", initName, err)
 	}
 }
 
@@ -171,6 +174,10 @@ func (a *agent) answer(req request, files []*os.File) {
 		err = a.pack(req.Path, files)
 	case opWalk:
 		err = a.walk(req.Path, req.Argv, files)
+	case opNameless:
+		r.Bytes, err = nameless()
+	case opSweep:
+		err = a.sweep()
 	default:
 		err = fmt.Errorf("unknown request %d", req.Op)
 	}

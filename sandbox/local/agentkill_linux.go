@@ -218,9 +218,9 @@ func uptimeTicks() (uint64, error) {
 // killAll kills every descendant of this process, at the level without a pid
 // namespace. Marked processes that were handed elsewhere cannot exist: this
 // process is their reaper.
-func killAll() {
+func killAll() error {
 	me := os.Getpid()
-	err := killUntilNone(func(all map[int]proc) []int {
+	return killUntilNone(func(all map[int]proc) []int {
 		var found []int
 		for pid := range all {
 			for q, n := pid, 0; n <= len(all); n++ {
@@ -237,7 +237,4 @@ func killAll() {
 		}
 		return found
 	})
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", initName, err)
-	}
 }

@@ -38,47 +38,33 @@ func TestAttacks(t *testing.T) {
 			b := limited(t, l)
 			for _, c := range []struct {
 				name, script string
-				timeout      time.Duration
 				check        func(*testing.T, sandbox.Result)
 			}{
-				{"signals to pid 1", "for s in TERM INT HUP QUIT ABRT SEGV USR1 USR2 STOP KILL; do kill -$s 1; done", 0, nil},
-				{"look into pid 1", "cat /proc/1/environ /proc/1/maps; ls /proc/1/fd/; echo x > /proc/1/mem", 0, func(t *testing.T, r sandbox.Result) {
+				{"signals to pid 1", "for s in TERM INT HUP QUIT ABRT SEGV USR1 USR2 STOP KILL; do kill -$s 1; done", nil},
+				{"look into pid 1", "cat /proc/1/environ /proc/1/maps; ls /proc/1/fd/; echo x > /proc/1/mem", func(t *testing.T, r sandbox.Result) {
 					if r.ExitCode == 0 || !strings.Contains(string(r.Output), "ermission denied") {
 						t.Errorf("%s", r.Output)
 					}
 				}},
-				{"switches of the machine", "(cat /proc/sys/kernel/printk > p; cat p > /proc/sys/kernel/printk) || (cat /proc/sys/kernel/core_pattern > p; cat p > /proc/sys/kernel/core_pattern) || mount -t tmpfs x /tmp || chroot / true || mknod d b 8 0 || hostname x || ip link set lo down", 0, func(t *testing.T, r sandbox.Result) {
+				{"switches of the machine", "(cat /proc/sys/kernel/printk > p; cat p > /proc/sys/kernel/printk) || (cat /proc/sys/kernel/core_pattern > p; cat p > /proc/sys/kernel/core_pattern) || mount -t tmpfs x /tmp || chroot / true || mknod d b 8 0 || hostname x || ip link set lo down", func(t *testing.T, r sandbox.Result) {
 					if r.ExitCode == 0 {
 						t.Errorf("%s", r.Output)
 					}
 				}},
-				{"programs of the machine", "touch /usr/x || touch /etc/passwd || rm /usr/bin/env || chmod 777 /usr", 0, func(t *testing.T, r sandbox.Result) {
+				{"programs of the machine", "touch /usr/x || touch /etc/passwd || rm /usr/bin/env || chmod 777 /usr", func(t *testing.T, r sandbox.Result) {
 					if r.ExitCode == 0 {
 						t.Errorf("%s", r.Output)
 					}
 				}},
-				{"large file", "head -c 33554432 /dev/zero > big; wc -c < big; rm big", 0, func(t *testing.T, r sandbox.Result) {
-					if got := strings.TrimSpace(string(r.Output)); !strings.HasSuffix(got, "16777216") {
-						t.Errorf("%q", got)
+				// A core dump, a file in units of 1 KiB, open files.
+				{"limits of a process", "ulimit -Hc; ulimit -Hf; ulimit -Hn", func(t *testing.T, r sandbox.Result) {
+					if string(r.Output) != "0\n16384\n4096\n" {
+						t.Errorf("%q", r.Output)
 					}
 				}},
-				{"memory", `x=$(head -c 400000000 /dev/zero | tr '\0' x); echo ${#x}`, 20 * time.Second, func(t *testing.T, r sandbox.Result) {
-					if strings.Contains(string(r.Output), "400000000") {
-						t.Errorf("kept 400 MB under a limit of 256: %s", r.Output)
-					}
-				}},
-				{"fork bomb", "f() { f | f & }; f; sleep 600", 2 * time.Second, func(t *testing.T, r sandbox.Result) {
-					if r.End != sandbox.TimedOut {
-						t.Errorf("%s", r.End)
-					}
-				}},
-				{"delete all", "rm -rf --no-preserve-root / 2>/dev/null; echo done", 20 * time.Second, nil},
 			} {
 				t.Run(c.name, func(t *testing.T) {
-					if c.timeout == 0 {
-						c.timeout = 10 * time.Second
-					}
-					r, err := b.Exec(t.Context(), sandbox.Command{Script: c.script, Timeout: c.timeout})
+					r, err := b.Exec(t.Context(), sandbox.Command{Script: c.script, Timeout: 10 * time.Second})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -19,25 +19,33 @@ import (
 // cgroups are the groups that limit one sandbox. Machines have version 1, 2 or
 // both at once with each controller in one of them.
 type cgroups struct {
-	dirs  []string
-	tasks []*os.File // of v1 groups, for the init's forking thread
-	procs []string   // of v2 groups, for the whole init
-	said  []string   // limits in force, in words
-	short []string   // limits that could not be set, in words
+	dirs   []string
+	tasks  []*os.File // of v1 groups, for the init's forking thread
+	procs  []string   // of the v2 group, for the whole init
+	parent string     // of the v2 group, "" without
+	said   []string   // limits in force, in words
+	short  []string   // limits that could not be set, in words
 }
 
-// controllers maps a controller's name to the folder of this process's group,
-// read from /proc/self/cgroup and /proc/self/mountinfo.
-func controllers() (v1 map[string]string, v2 string, err error) {
-	mounts, unified, err := cgroupMounts()
+// hierarchy is where this process's own groups are.
+type hierarchy struct {
+	v1    map[string]string // folder of this process's group, by controller
+	v2    string            // the same in version 2, "" without
+	top   string            // where version 2 is mounted
+	mkdir func(string, fs.FileMode) error
+}
+
+// groups reads the hierarchy from a process's folder in /proc: cgroup and mountinfo.
+func groups(proc string) (hierarchy, error) {
+	h := hierarchy{v1: map[string]string{}, mkdir: os.Mkdir}
+	mounts, unified, err := cgroupMounts(filepath.Join(proc, "mountinfo"))
 	if err != nil {
-		return nil, "", err
+		return h, err
 	}
-	b, err := os.ReadFile("/proc/self/cgroup")
+	b, err := os.ReadFile(filepath.Join(proc, "cgroup"))
 	if err != nil {
-		return nil, "", err
+		return h, err
 	}
-	v1 = map[string]string{}
 	for line := range strings.Lines(string(b)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
@@ -45,22 +53,66 @@ func controllers() (v1 map[string]string, v2 string, err error) {
 		}
 		if parts[0] == "0" && parts[1] == "" {
 			if unified != "" {
-				v2 = filepath.Join(unified, parts[2])
+				h.v2, h.top = filepath.Join(unified, parts[2]), unified
 			}
 			continue
 		}
 		for name := range strings.SplitSeq(parts[1], ",") {
 			if at, ok := mounts[name]; ok {
-				v1[name] = filepath.Join(at, parts[2])
+				h.v1[name] = filepath.Join(at, parts[2])
 			}
 		}
 	}
-	return v1, v2, nil
+	return h, nil
+}
+
+// above are the folders from this process's own v2 group up to the top.
+func (h hierarchy) above() []string {
+	var all []string
+	for dir := h.v2; h.v2 != ""; dir = filepath.Dir(dir) {
+		all = append(all, dir)
+		if dir == h.top || !strings.HasPrefix(dir, h.top+"/") {
+			break
+		}
+	}
+	return all
+}
+
+// passesOn says whether groups made in a v2 folder have the controller, after
+// turning it on where that is allowed. It is not where processes are in the
+// folder's own group, as this one is in the lowest.
+func passesOn(dir, controller string) bool {
+	on, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+	if err != nil {
+		return false
+	}
+	if slices.Contains(strings.Fields(string(on)), controller) {
+		return true
+	}
+	has, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil || !slices.Contains(strings.Fields(string(has)), controller) {
+		return false
+	}
+	return writeExisting(filepath.Join(dir, "cgroup.subtree_control"), "+"+controller) == nil
+}
+
+// makeV2 makes the one group that a process can be in, in the lowest folder that
+// passes a controller on.
+func (h hierarchy) makeV2(id, controller string) (string, error) {
+	for _, dir := range h.above() {
+		if !passesOn(dir, controller) {
+			continue
+		}
+		if err := h.mkdir(filepath.Join(dir, id), 0o755); err == nil {
+			return dir, nil
+		}
+	}
+	return "", errors.New("no folder of groups that can be written has the controller")
 }
 
 // cgroupMounts finds where each v1 controller and the v2 hierarchy are mounted.
-func cgroupMounts() (v1 map[string]string, v2 string, err error) {
-	f, err := os.Open("/proc/self/mountinfo")
+func cgroupMounts(mountinfo string) (v1 map[string]string, v2 string, err error) {
+	f, err := os.Open(mountinfo)
 	if err != nil {
 		return nil, "", err
 	}
@@ -124,14 +176,14 @@ func limits(memoryMB, pids int, cpus float64) []limit {
 
 // newCgroups makes what can be made; a limit that cannot be set is told, not
 // an error, because most users may not write cgroups.
-func newCgroups(id string, memoryMB, pids int, cpus float64) cgroups {
+func newCgroups(h hierarchy, id string, memoryMB, pids int, cpus float64) cgroups {
 	var g cgroups
-	v1, v2, err := controllers()
-	if err != nil {
-		v1, v2 = nil, ""
-	}
 	for _, l := range limits(memoryMB, pids, cpus) {
-		if err := g.set(l, id, v1[l.controller], v2); err != nil {
+		set := g.setV2
+		if h.v1[l.controller] != "" {
+			set = g.setV1
+		}
+		if err := set(h, l, id); err != nil {
 			g.short = append(g.short, l.controller)
 			continue
 		}
@@ -140,38 +192,48 @@ func newCgroups(id string, memoryMB, pids int, cpus float64) cgroups {
 	return g
 }
 
-func (g *cgroups) set(l limit, id, v1, v2 string) error {
-	parent, files := v1, l.v1
-	if parent == "" {
-		parent, files = v2, l.v2
-	}
-	if parent == "" {
-		return errors.New("no such controller")
-	}
-	dir := filepath.Join(parent, id)
+func (g *cgroups) setV1(h hierarchy, l limit, id string) error {
+	dir := filepath.Join(h.v1[l.controller], id)
 	if !slices.Contains(g.dirs, dir) {
-		if err := os.Mkdir(dir, 0o755); err != nil {
+		if err := h.mkdir(dir, 0o755); err != nil {
 			return err
 		}
 		g.dirs = append(g.dirs, dir)
-		if v1 == "" {
-			g.procs = append(g.procs, filepath.Join(dir, "cgroup.procs"))
-		}
 	}
-	for _, f := range files {
-		// Never create: a missing file means that the controller is not on.
-		if err := writeExisting(filepath.Join(dir, f[0]), f[1]); err != nil {
-			return err
-		}
-	}
-	if v1 == "" {
-		return nil
+	if err := writeAll(dir, l.v1); err != nil {
+		return err
 	}
 	tasks, err := os.OpenFile(filepath.Join(dir, "tasks"), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
 	g.tasks = append(g.tasks, tasks)
+	return nil
+}
+
+// setV2 sets a limit in the group that the first of them has made.
+func (g *cgroups) setV2(h hierarchy, l limit, id string) error {
+	if g.parent == "" {
+		parent, err := h.makeV2(id, l.controller)
+		if err != nil {
+			return err
+		}
+		dir := filepath.Join(parent, id)
+		g.parent, g.dirs = parent, append(g.dirs, dir)
+		g.procs = append(g.procs, filepath.Join(dir, "cgroup.procs"))
+	} else if !passesOn(g.parent, l.controller) {
+		return errors.New("the group does not have the controller")
+	}
+	return writeAll(filepath.Join(g.parent, id), l.v2)
+}
+
+func writeAll(dir string, files [][2]string) error {
+	for _, f := range files {
+		// Never create: a missing file means that the controller is not on.
+		if err := writeExisting(filepath.Join(dir, f[0]), f[1]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -224,12 +286,12 @@ func removeGroup(dir string) error {
 
 // leftGroups are the folders that newCgroups would have made for id.
 func leftGroups(id string) []string {
-	v1, v2, err := controllers()
+	h, err := groups("/proc/self")
 	if err != nil {
 		return nil
 	}
 	var dirs []string
-	for _, parent := range []string{v1["pids"], v1["memory"], v1["cpu"], v2} {
+	for _, parent := range append(h.above(), h.v1["pids"], h.v1["memory"], h.v1["cpu"]) {
 		if parent == "" {
 			continue
 		}

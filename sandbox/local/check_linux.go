@@ -3,6 +3,9 @@ package local
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +30,42 @@ func (p *Provider) Check(ctx context.Context) sandbox.Report {
 	if err != nil {
 		return sandbox.Report{Detail: err.Error(), Fix: containFix, Isolation: isolation}
 	}
-	return sandbox.Report{OK: true, Detail: string(b.level) + " works", Isolation: isolation}
+	return sandbox.Report{OK: true, Detail: string(b.level) + " works", Isolation: isolation,
+		MachineMB: machineMB("/proc/meminfo", "/proc/self"), SandboxMB: p.opt.MemoryMB}
+}
+
+// machineMB is this machine's memory, or what this process's groups may take of it;
+// 0 when it is not known. The arguments are files of /proc.
+func machineMB(meminfo, proc string) int {
+	b, err := os.ReadFile(meminfo)
+	if err != nil {
+		return 0
+	}
+	total := int64(0)
+	for line := range strings.Lines(string(b)) {
+		if _, err := fmt.Sscanf(line, "MemTotal: %d kB", &total); err == nil {
+			break
+		}
+	}
+	total <<= 10
+	h, err := groups(proc)
+	if err != nil {
+		return int(total >> 20)
+	}
+	files := []string{filepath.Join(h.v1["memory"], "memory.limit_in_bytes")}
+	for _, dir := range h.above() {
+		files = append(files, filepath.Join(dir, "memory.max"))
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue // no limit there
+		}
+		if max, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil { // not "max"
+			total = min(total, max)
+		}
+	}
+	return int(total >> 20)
 }
 
 // Isolation says how much this sandbox contains.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -187,7 +188,7 @@ func (p *Provider) reapOne(id string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	first, second, _ := strings.Cut(string(b), "\n")
+	first, rest, _ := strings.Cut(string(b), "\n")
 	owner, err := sandbox.ParseOwner(first)
 	if err != nil {
 		return false, err
@@ -195,8 +196,11 @@ func (p *Provider) reapOne(id string) (bool, error) {
 	if owner.Alive() {
 		return false, nil
 	}
-	if err := killLeft(strings.TrimSpace(second)); err != nil {
-		return false, err
+	// The init before what started it: it may have to end more than itself.
+	for _, line := range slices.Backward(strings.Split(rest, "\n")) {
+		if err := killLeft(strings.TrimSpace(line)); err != nil {
+			return false, err
+		}
 	}
 	for _, dir := range leftGroups(id) {
 		if err := removeGroup(dir); err != nil {
@@ -204,6 +208,55 @@ func (p *Provider) reapOne(id string) (bool, error) {
 		}
 	}
 	return true, removeSandbox(p.opt.Home, id)
+}
+
+// starting stands for the level in the line of the first process of a sandbox.
+const starting Level = "starting"
+
+// endWithChildren kills a process that was making a sandbox, and what it had
+// started for that, and waits until they are gone. Nothing runs in the sandbox.
+func endWithChildren(pid, fd int) error {
+	var all []int
+	defer func() {
+		for _, c := range all {
+			unix.Close(c)
+		}
+	}()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for word := range strings.FieldsSeq(string(b)) {
+		child, err := strconv.Atoi(word)
+		if err != nil || child <= 1 {
+			return fmt.Errorf("bad child %q of process %d", word, pid)
+		}
+		c, err := unix.PidfdOpen(child, 0)
+		if errors.Is(err, unix.ESRCH) {
+			continue
+		}
+		if err != nil {
+			return os.NewSyscallError("pidfd_open", err)
+		}
+		// The pidfd holds on to one process: it must still be that one's child.
+		if p, ok := readProc(child); !ok || p.Parent != pid {
+			unix.Close(c)
+			continue
+		}
+		all = append(all, c)
+		if err := endPidfd(c); err != nil {
+			return err
+		}
+	}
+	if err := endPidfd(fd); err != nil {
+		return err
+	}
+	for _, c := range append(all[:len(all):len(all)], fd) {
+		if ended, err := waitPidfd(c, killLimit); err != nil || !ended {
+			return errors.Join(err, fmt.Errorf("process %d, or what it started, does not die", pid))
+		}
+	}
+	return nil
 }
 
 // killLeft kills an init, "PID/START LEVEL", whose owner is dead. Normally it has
@@ -229,6 +282,9 @@ func killLeft(line string) error {
 	// The pidfd holds on to one process; its start time says which.
 	if now, err := sandbox.StartTime(pid); err != nil || now != start {
 		return nil
+	}
+	if level == starting {
+		return endWithChildren(pid, fd)
 	}
 	if level == None {
 		// Only this init knows what it started: it is given time to kill that.

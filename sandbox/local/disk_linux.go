@@ -3,40 +3,142 @@ package local
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"rollbench/sandbox"
 )
 
-// watchDisk looks at what the sandbox's files occupy, and ends it above the limit.
-// Between two looks it rests nineteen times as long as the first took.
-func (b *folder) watchDisk() {
+// The files of a sandbox are on a file system of this machine, and quotas need one
+// that most machines lack. So its use is measured, and a sandbox that takes more
+// than its limit is stopped.
+
+const (
+	// diskTick is how often growth of the file system is looked at: one system call.
+	diskTick = 250 * time.Millisecond
+	// diskEvery is the longest time between two measurements, which walk all files.
+	diskEvery = 10 * time.Second
+	// diskShare bounds what measuring takes: a fiftieth of one CPU, unless the file
+	// system fills up.
+	diskShare = 50
+	// diskTries in a row may fail: a tree that changes is hard to walk.
+	diskTries = 20
+)
+
+// watchDisk stops the sandbox when its files take more than limit bytes. It
+// measures when the file system has lost half of the room that the sandbox had
+// left, whoever took it, and now and then.
+func (b *folder) watchDisk(limit int64) {
+	tick := time.NewTicker(diskTick)
+	defer tick.Stop()
+	free, err := freeBytes(b.dir())
+	used, last, cost, failed := int64(0), time.Now(), time.Duration(0), 0
+	for {
+		select {
+		case <-b.lost:
+			return
+		case <-tick.C:
+		}
+		var left int64
+		if left, err = freeBytes(b.dir()); err == nil {
+			if free-left <= (limit-used)/2 && time.Since(last) < max(diskEvery, diskShare*cost) {
+				continue
+			}
+			last = time.Now()
+			used, err = b.diskUse(limit)
+			free, cost = left, time.Since(last)
+		}
+		if failed++; err == nil {
+			failed = 0
+		}
+		switch {
+		case used > limit:
+			b.stop(fmt.Errorf("%w: disk limit %d MB reached (%d MB used)", sandbox.ErrExhausted, limit>>20, used>>20))
+		case failed == diskTries:
+			b.stop(fmt.Errorf("%w: what the files take cannot be measured: %w", sandbox.ErrExhausted, err))
+		}
+	}
+}
+
+func freeBytes(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	return int64(st.Bfree) * st.Bsize, nil
+}
+
+// stop ends everything in the sandbox; why is part of each later error.
+func (b *folder) stop(why error) {
+	b.mu.Lock()
+	if b.gone == nil {
+		b.gone = why
+	}
+	b.mu.Unlock()
+	b.conn.Close() // the init exits at the end of its socket
+}
+
+// diskUse is what the files below the sandbox's root take, and those without a name
+// that its processes hold open.
+func (b *folder) diskUse(limit int64) (int64, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	stop := make(chan struct{})
+	defer close(stop)
 	b.wg.Go(func() {
 		select {
 		case <-b.lost:
 			cancel()
-		case <-ctx.Done():
+		case <-stop:
 		}
 	})
-	for pause := b.p.opt.DiskEvery; ; {
-		select {
-		case <-time.After(pause):
-		case <-b.lost:
-			return
-		}
-		began := time.Now()
-		limit := int64(b.diskMB) << 20
-		used, err := sandbox.Usage(ctx, filepath.Join(b.dir(), "root"), limit)
-		if err == nil && used > limit {
-			b.mu.Lock()
-			b.gone = fmt.Errorf("%w: disk limit %d MB reached (%d MB used)", sandbox.ErrExhausted, b.diskMB, used>>20)
-			b.mu.Unlock()
-			b.conn.Close() // at the end of its socket the init exits, and all with it
-			return
-		}
-		pause = max(b.p.opt.DiskEvery, 19*time.Since(began))
+	n, err := sandbox.Usage(ctx, filepath.Join(b.dir(), "root"), limit)
+	if err != nil || n > limit {
+		return n, err
 	}
+	limited, cancel := context.WithTimeout(ctx, diskEvery)
+	defer cancel()
+	r, _, err := b.ask(limited, request{Op: opNameless})
+	return n + r.Bytes, err
+}
+
+// nameless is what files take that have no name any more and that processes of this
+// pid namespace hold open.
+func nameless() (int64, error) {
+	var root unix.Stat_t
+	if err := unix.Stat("/", &root); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: "/", Err: err}
+	}
+	all, err := processes()
+	if err != nil {
+		return 0, err
+	}
+	seen := map[uint64]bool{} // by inode
+	total := int64(0)
+	for pid := range all {
+		folder := "/proc/" + strconv.Itoa(pid) + "/fd"
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			continue // it has ended, or hides
+		}
+		for _, e := range entries {
+			name := folder + "/" + e.Name()
+			// Most descriptors are pipes and files with a name.
+			if to, err := os.Readlink(name); err != nil || !strings.HasSuffix(to, " (deleted)") {
+				continue
+			}
+			var st unix.Stat_t
+			if unix.Stat(name, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Dev != root.Dev || seen[st.Ino] {
+				continue
+			}
+			seen[st.Ino] = true
+			total += st.Blocks * 512
+		}
+	}
+	return total, nil
 }

@@ -19,7 +19,6 @@ func TestDiskLimit(t *testing.T) {
 	for _, l := range []Level{Bubblewrap, Namespaces, None} {
 		t.Run(string(l), func(t *testing.T) {
 			p := provider(t, l)
-			p.opt.DiskEvery = 50 * time.Millisecond
 			b := open(t, p, sandbox.Spec{Name: "full", DiskMB: 8})
 			small := open(t, p, sandbox.Spec{Name: "small", DiskMB: 8})
 			if r, err := small.Exec(t.Context(), sandbox.Command{Script: "head -c 4194304 /dev/zero > small"}); err != nil || r.ExitCode != 0 {

@@ -39,7 +39,7 @@ type config struct {
 	Binds   []bind
 	Network bool
 	Env     []string
-	FileMB  int // largest file
+	FileMB  int // largest file, and all files together
 	Procs   int // processes and threads of the user namespace; 0: a cgroup counts
 }
 

@@ -16,7 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"rollbench/sandbox"
 )
@@ -47,9 +46,7 @@ type Options struct {
 	MemoryMB int     // [1024]
 	Pids     int     // [256]
 	CPUs     float64 // [1]
-	DiskMB   int     // of all its files together, as a file's largest size too [10240]
-	// DiskEvery is how long the disk watch rests between two looks. [5s]
-	DiskEvery time.Duration
+	DiskMB   int     // of all files together, and so of the largest [10240]
 }
 
 // Provider opens local sandboxes.
@@ -99,9 +96,6 @@ func New(opt Options) (*Provider, error) {
 	}
 	if opt.DiskMB == 0 {
 		opt.DiskMB = 10240
-	}
-	if opt.DiskEvery == 0 {
-		opt.DiskEvery = 5 * time.Second
 	}
 	p := &Provider{opt: opt, open: map[*folder]bool{}}
 	if !supported {

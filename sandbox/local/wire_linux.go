@@ -38,6 +38,8 @@ const (
 	opPack   // descriptor: where to write the tar stream
 	opSignal // Signal to Tree, Root too if asked for; answers with Pids
 	opWalk   // Argv: names to skip; descriptor: where to write the listing
+	opNameless
+	opSweep
 )
 
 type request struct {
@@ -67,6 +69,7 @@ type response struct {
 	Infos []info
 	Pids  []int
 	NS    uint64 // of the hello: inode of the pid namespace
+	Bytes int64
 }
 
 // info is an fs.FileInfo that travels.

@@ -1,12 +1,15 @@
 package local
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"rollbench/sandbox"
 )
@@ -196,7 +199,13 @@ func (w *world) bwrapArgs(bwrap string, network bool) ([]string, error) {
 	for _, b := range w.binds {
 		args = append(args, "--ro-bind", b.From, b.To)
 	}
-	args = append(args, "--dev", "/dev", "--proc", "/proc")
+	args = append(args, "--dev", "/dev")
+	if boundsShm() {
+		// Files in memory count against the memory limit, where there is one, and are
+		// not gone with the command that wrote them.
+		args = append(args, "--perms", "1777", "--size", "67108864", "--tmpfs", "/dev/shm", "--remount-ro", "/dev")
+	}
+	args = append(args, "--proc", "/proc")
 	names, err := machineProc()
 	if err != nil {
 		return nil, err
@@ -206,6 +215,13 @@ func (w *world) bwrapArgs(bwrap string, network bool) ([]string, error) {
 	}
 	return append(args, "--chdir", "/", "--", "/proc/self/fd/4", initName, stageServe), nil
 }
+
+// boundsShm says whether this machine's bubblewrap can limit a file system in
+// memory, which it can since 0.6.
+var boundsShm = sync.OnceValue(func() bool {
+	out, err := exec.Command("bwrap", "--help").CombinedOutput()
+	return err == nil && bytes.Contains(out, []byte("--size")) && bytes.Contains(out, []byte("--perms"))
+})
 
 // baseEnv is all that commands see of an environment: nothing of ours.
 func baseEnv(prefix string, extra map[string]string) []string {

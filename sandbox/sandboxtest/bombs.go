@@ -94,7 +94,7 @@ sleep 5157 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do :; done; kill
 				func(c sandbox.Command) sandbox.Result { return exec(t, sb, c) },
 				func(c sandbox.Command) sandbox.Result { return run(t, sh, c) },
 			} {
-				r := run(sandbox.Command{Script: "(" + b.script + ") 2>/dev/null" + forever, Timeout: time.Second})
+				r := run(sandbox.Command{Script: "(" + b.script + ") 2>/dev/null" + forever, Timeout: 500 * time.Millisecond})
 				if r.End != sandbox.TimedOut {
 					t.Fatalf("%s, exit code %d: %.500s", r.End, r.ExitCode, r.Output)
 				}
@@ -106,5 +106,8 @@ sleep 5157 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do :; done; kill
 				t.Errorf("before:\n%safter:\n%s", before, after)
 			}
 		})
+	}
+	for _, b := range bombs {
+		t.Run("sweep "+b.name, func(t *testing.T) { sweepsBomb(t, sb, b.script, before) })
 	}
 }

@@ -39,6 +39,12 @@ func Run(t *testing.T, open Open) {
 		{"shell", testShell},
 		{"shell limits", testShellLimits},
 		{"containment", testContainment},
+		{"streams", testStreams},
+		{"1 GB of output", testFlood},
+		{"escapes", testEscapes},
+		{"clock", testClock},
+		{"sweep", testSweep},
+		{"delete all", testDeleteAll},
 	} {
 		t.Run(g.name, func(t *testing.T) { g.test(t, opened(t, open)) })
 	}
@@ -51,17 +57,19 @@ func Run(t *testing.T, open Open) {
 			})
 		}
 	})
-	t.Run("no room", func(t *testing.T) { testNoRoom(t, opened(t, limited(open, bombLimit))) })
-	t.Run("fork bombs", func(t *testing.T) { testBombs(t, opened(t, limited(open, bombLimit))) })
+	t.Run("no room", func(t *testing.T) { testNoRoom(t, opened(t, limited(open, sandbox.Spec{Pids: bombLimit}))) })
+	t.Run("memory", func(t *testing.T) { testMemory(t, limited(open, sandbox.Spec{MemoryMB: memoryLimit})) })
+	t.Run("disk", func(t *testing.T) { testDisk(t, limited(open, sandbox.Spec{DiskMB: diskLimit})) })
+	t.Run("fork bombs", func(t *testing.T) { testBombs(t, opened(t, limited(open, sandbox.Spec{Pids: bombLimit}))) })
 	t.Run("fresh", func(t *testing.T) { testFresh(t, open) })
 	t.Run("snapshot", func(t *testing.T) { testSnapshot(t, open) })
 	t.Run("close", func(t *testing.T) { testClose(t, opened(t, open)) })
 }
 
-// limited opens sandboxes with a limit of processes.
-func limited(open Open, pids int) Open {
+// limited opens sandboxes with these limits.
+func limited(open Open, l sandbox.Spec) Open {
 	return func(t *testing.T, spec sandbox.Spec) sandbox.Sandbox {
-		spec.Pids = pids
+		spec.Pids, spec.MemoryMB, spec.DiskMB = l.Pids, l.MemoryMB, l.DiskMB
 		return open(t, spec)
 	}
 }

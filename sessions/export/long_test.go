@@ -143,10 +143,13 @@ func (g *heapGauge) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// slowed by the race detector.
+var slowed bool
+
 // Exporting a run of 50 MB and more keeps one trajectory (about one megabyte)
 // in memory, and for Parquet a row group.
 func TestMemoryIsBounded(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || slowed {
 		t.Skip("writes 50 MB a format")
 	}
 	for format, n := range map[string]int{"transitions": 12, "skyrl": 80, "verl": 80, "verl-parquet": 500, "tinker": 60} {

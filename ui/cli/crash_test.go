@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -17,6 +16,7 @@ var slow = []string{"--set", "simulated.latency=60ms", "--set", "simulated.token
 // kill -9 in the middle, then resume: what had finished stays, the rest goes
 // on or starts again, the set is unchanged and nothing is left behind.
 func TestKillAndResume(t *testing.T) {
+	t.Parallel()
 	for _, killAt := range []int{1, 4} {
 		s := newShop(t)
 		s.killAfter(killAt, "] done", append([]string{"run", "--headless", "--limit", "2", "--sandbox", "local"}, slow...)...)
@@ -59,23 +59,10 @@ func TestKillAndResume(t *testing.T) {
 	}
 }
 
-// leftNothing: no folder of a sandbox is left.
-func (s *shop) leftNothing() {
-	s.t.Helper()
-	left, err := filepath.Glob(filepath.Join(s.home, "sandboxes", "*"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, dir := range left {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			s.t.Errorf("left behind: %s", dir)
-		}
-	}
-}
-
 // A resumed trajectory goes on from its last reply when its sandbox can be
 // brought back: the same attempt, its turns kept.
 func TestResumeGoesOn(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	// A turn takes 300 ms and more, so the kill falls into the turn that was seen.
 	cmd := s.command("run", "--headless", "--limit", "1", "--sandbox", "local", "--set", "simulated.latency=300ms")
@@ -121,6 +108,7 @@ func TestResumeGoesOn(t *testing.T) {
 // A second process may read a run that is being written, and is refused as a
 // second writer.
 func TestSecondWriterIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.killAfter(1, "] done", append([]string{"run", "--headless", "--limit", "1", "--sandbox", "local"}, slow...)...)
 	first := s.command(append([]string{"resume", "--headless"}, "--set", "simulated.latency=2s")...)

@@ -49,6 +49,7 @@ func (s *shop) containers() []string {
 
 // A Harbor task is built from its Dockerfile and solved in containers.
 func TestHarborInDocker(t *testing.T) {
+	t.Parallel()
 	image := testImage(t)
 	s := newShop(t)
 	var o outcome
@@ -105,6 +106,7 @@ RUN cd /testbed && git init -q && git config user.email a@example.invalid && git
 }
 
 func TestRowInDocker(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	file := row(t, t.TempDir(), testImage(t))
 	if out := s.run("validate", "--tasks", file); !strings.Contains(out, "1 of 1 tasks are sound") {
@@ -123,7 +125,7 @@ func TestRowInDocker(t *testing.T) {
 }
 
 // kill -9 leaves containers; the resume removes them and brings the run to its end.
-func TestKillAndResumeInDocker(t *testing.T) {
+func TestKillAndResumeInDocker(t *testing.T) { // not in parallel: each start of a rollbench reaps
 	image := testImage(t)
 	s := newShop(t)
 	s.killAfter(1, "] done", append([]string{"run", "--headless", "--tasks", "bundled", "--instances", "pager-last-page", "--sandbox", "docker",

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"rollbench/engine/task"
+	"rollbench/sandbox"
 )
 
 // goCacheProgram imports what Go tasks commonly use, so that building its test
@@ -73,12 +74,36 @@ func (a *app) goCache(ctx context.Context, c *config, home string, instances []*
 	return dir, nil
 }
 
+// makingPrefix and its maker begin the name of a cache that is being made.
+const makingPrefix = "making-"
+
+// dropUnfinished removes caches whose maker died while it made them.
+func dropUnfinished(home string) error {
+	all, err := filepath.Glob(filepath.Join(home, "cache", makingPrefix+"*"))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, dir := range all {
+		name := strings.TrimPrefix(filepath.Base(dir), makingPrefix)
+		name = name[:max(strings.LastIndexByte(name, '-'), 0)]
+		if owner, err := sandbox.ParseOwner(strings.ReplaceAll(name, ",", "/")); err == nil && !owner.Alive() {
+			errs = append(errs, os.RemoveAll(dir))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // makeGoCache appears whole or not at all.
 func makeGoCache(ctx context.Context, dir string, env map[string]string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), "making-")
+	owner, err := sandbox.ThisOwner()
+	if err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), makingPrefix+strings.ReplaceAll(owner.String(), "/", ",")+"-")
 	if err != nil {
 		return err
 	}
@@ -93,7 +118,8 @@ func makeGoCache(ctx context.Context, dir string, env map[string]string) (err er
 	for k, v := range env {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
-	cmd.Env = append(cmd.Env, "GOCACHE="+filepath.Join(tmp, "cache"))
+	// Sandboxes see no flags of this user's.
+	cmd.Env = append(cmd.Env, "GOFLAGS=", "GOCACHE="+filepath.Join(tmp, "cache"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("compile Go's standard library: %w: %s", err, strings.TrimSpace(string(out)))
 	}

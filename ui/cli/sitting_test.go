@@ -88,6 +88,7 @@ func (s *shop) row(id int) sessions.Trajectory {
 // feedback, edit the call, let it go on, export; then all of it is found in the
 // session and, masked, in the export.
 func TestSitting(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	tm := s.terminal(80, 24, "run", "--limit", "1", "--sandbox", "local", "--set", "simulated.latency=2s")
 	tm.sees("running")

@@ -42,6 +42,9 @@ func (a *app) progress(line string) { fmt.Fprintln(a.err, line) }
 // answers: its Check says so.
 func (a *app) providers(ctx context.Context, c *config, home string, instances []*task.Instance, close *closers) (map[sandbox.Kind]sandbox.Provider, error) {
 	opt := local.Options{Home: home, AllowUncontained: c.Sandbox.AllowUncontained}
+	if err := dropUnfinished(home); err != nil {
+		return nil, err
+	}
 	cache, err := a.goCache(ctx, c, home, instances)
 	if err != nil {
 		return nil, err
@@ -54,7 +57,7 @@ func (a *app) providers(ctx context.Context, c *config, home string, instances [
 		return nil, err
 	}
 	close.add(l)
-	d, err := docker.New(ctx, docker.Options{Home: home, Mirror: c.Sandbox.Mirror})
+	d, err := docker.New(ctx, docker.Options{Home: home, Mirror: c.Sandbox.Mirror, Pending: filepath.Join(home, "pending")})
 	if err != nil {
 		return nil, err
 	}
@@ -201,10 +204,23 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 	if err := engine.CheckSandboxes(ctx, w.config.Sandbox, ps, instances, a.progress); err != nil {
 		return bad(err)
 	}
+	notice, err := engine.FitMemory(ctx, &w.config.Config, ps, instances)
+	if err != nil {
+		return bad(err)
+	}
+	if notice != "" {
+		w.notices = append(w.notices, notice)
+	}
 	if w.store, err = open(dir); err != nil {
 		return bad(err)
 	}
 	w.close.add(w.store)
+	if notice != "" { // for the screen, which shows events only
+		warning := sessions.NewEvent(time.Now(), sessions.Key{}, sessions.KindWarning, sessions.Warning{Text: notice})
+		if err := w.store.Commit(ctx, sessions.Write{Events: []sessions.Event{warning}}); err != nil {
+			return err
+		}
+	}
 	log, err := logTo(filepath.Join(dir, "runs", w.store.Run().ID), &w.close)
 	if err != nil {
 		return err

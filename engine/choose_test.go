@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"rollbench/engine/task"
+	"rollbench/sandbox"
+)
+
+// kindOf is a provider of which only Check and HasImage matter.
+type kindOf struct {
+	sandbox.Provider
+	report sandbox.Report
+	has    bool
+}
+
+func (k kindOf) Check(context.Context) sandbox.Report           { return k.report }
+func (k kindOf) HasImage(context.Context, string) (bool, error) { return k.has, nil }
+
+// A task that needs its image is never put into a local sandbox, and nothing runs in
+// a local sandbox that cannot contain it.
+func TestChooseSandbox(t *testing.T) {
+	no := sandbox.Report{Detail: "nothing works", Fix: "the fix"}
+	yes := sandbox.Report{OK: true}
+	for _, c := range []struct {
+		name, kind    string
+		local, docker sandbox.Report
+		has, localOK  bool
+		want          sandbox.Kind
+		err           string
+	}{
+		{"an image is needed", "local", yes, yes, true, false, "", "cannot run in a local sandbox, it needs its image: use --sandbox docker"},
+		{"local is no way out", "auto", yes, no, false, false, "", "no docker sandbox on this machine: nothing works; the fix"},
+		{"nor where docker lacks the image", "auto", yes, yes, false, false, sandbox.Docker, ""},
+		{"no containment", "local", no, yes, true, true, "", "no local sandbox on this machine: nothing works; the fix"},
+		{"no containment, docker is there", "auto", no, yes, false, true, sandbox.Docker, ""},
+		{"neither", "auto", no, no, false, true, "", "no local sandbox on this machine"},
+		{"the image is there", "auto", yes, yes, true, true, sandbox.Docker, ""},
+		{"the task says local will do", "auto", yes, yes, false, true, sandbox.Local, ""},
+	} {
+		ps := map[sandbox.Kind]sandbox.Provider{sandbox.Local: kindOf{report: c.local}, sandbox.Docker: kindOf{report: c.docker, has: c.has}}
+		got, err := ChooseSandbox(t.Context(), Sandbox{Kind: c.kind}, ps, &task.Instance{ID: "x", Image: "i", LocalOK: c.localOK})
+		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %q, %v; want %q, %q", c.name, got, err, c.want, c.err)
+		}
+	}
+}
