@@ -16,10 +16,13 @@ var wall = []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro", "Date", "Round
 
 // mayUseWall are the functions that may, and what for.
 var mayUseWall = map[string]string{
-	"local/wire_linux.go infoOf": "times of files",
-	"local/tar.go unpackFile":    "times of files",
-	"docker/files.go parseStat":  "times of files",
-	"docker/pending.go awaitOne": "a wait with a bound of its own, see pendingLeft",
+	"local/wire_linux.go infoOf":  "times of files",
+	"local/tar.go unpackFile":     "times of files",
+	"local/copy_linux.go data":    "a file's length, no time",
+	"docker/images.go Images":     "the time an image was made, to be shown",
+	"docker/images.go notePulled": "the time of a pull, to be shown",
+	"docker/files.go parseStat":   "times of files",
+	"docker/pending.go awaitOne":  "a wait with a bound of its own, see pendingLeft",
 }
 
 // Limits, the owner and the reaper do not depend on the wall clock: a jump of it ends

@@ -98,7 +98,7 @@ func (b *folder) diskUse(limit int64) (int64, error) {
 		}
 	})
 	n, err := sandbox.Usage(ctx, filepath.Join(b.dir(), "root"), limit)
-	if err != nil || n > limit {
+	if err != nil || n > limit || b.level == None { // there, processes are this machine's
 		return n, err
 	}
 	limited, cancel := context.WithTimeout(ctx, diskEvery)

@@ -53,9 +53,7 @@ func (b *folder) launch(ctx context.Context, cfg config) error {
 		return fmt.Errorf("%w%s", err, b.lastWords())
 	}
 	b.wg.Go(b.receive)
-	if cfg.Level != None { // there, nothing that it could be kept from is contained
-		b.wg.Go(func() { b.watchDisk(int64(cfg.FileMB) << 20) })
-	}
+	b.wg.Go(func() { b.watchDisk(int64(cfg.FileMB) << 20) })
 	return nil
 }
 

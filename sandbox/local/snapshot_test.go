@@ -47,8 +47,9 @@ func TestSnapshotTraps(t *testing.T) {
 // a name that is no snapshot's open anything.
 func TestNoSnapshot(t *testing.T) {
 	p := provider(t, Namespaces)
-	b := open(t, p, sandbox.Spec{Name: "big", DiskMB: 2})
-	if r, err := b.Exec(t.Context(), sandbox.Command{Script: "truncate -s 8M hole"}); err != nil || r.ExitCode != 0 {
+	b := open(t, p, sandbox.Spec{Name: "big", DiskMB: 64})
+	b.diskMB = 2 // the watch, which has the 64, would be faster
+	if r, err := b.Exec(t.Context(), sandbox.Command{Script: "for i in 1 2 3; do head -c 1048576 /dev/zero > big$i; done"}); err != nil || r.ExitCode != 0 {
 		t.Fatal(r, err)
 	}
 	if s, err := b.Snapshot(t.Context()); !errors.Is(err, sandbox.ErrNoSnapshot) || !strings.Contains(err.Error(), "disk limit") {
