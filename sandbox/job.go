@@ -149,8 +149,8 @@ func (j *job) end(how End) {
 }
 
 // attend waits for the job until it is over or idle; out is attached to the sink.
-func (sh *shell) attend(ctx context.Context, j *job, idle time.Duration, leave bool, out *Collector) (Result, error) {
-	began := time.Now()
+// Result.Wall counts from began.
+func (sh *shell) attend(ctx context.Context, j *job, began time.Time, idle time.Duration, leave bool, out *Collector) (Result, error) {
 	how := watch(ctx, Command{Idle: idle}, began, out, j.done)
 	res, err := Result{End: Left, ExitCode: -1}, error(nil)
 	if how != IdledOut || !leave {

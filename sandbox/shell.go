@@ -197,9 +197,9 @@ func (sh *shell) Run(ctx context.Context, c Command) (Result, error) {
 	} else if err := sh.refreshTerminal(ctx); err != nil {
 		return Result{}, err
 	}
-	out := NewCollector(c.MaxOutput, c.OnOutput)
+	began, out := time.Now(), NewCollector(c.MaxOutput, c.OnOutput)
 	sh.out.attach(out)
-	return sh.attend(ctx, sh.start(c), c.Idle, c.Leave, out)
+	return sh.attend(ctx, sh.start(c), began, c.Idle, c.Leave, out)
 }
 
 // Continue waits on for a command that was left running.
@@ -216,7 +216,7 @@ func (sh *shell) Continue(ctx context.Context, s Step) (Result, error) {
 	if j == nil {
 		return Result{}, ErrNotRunning
 	}
-	out := NewCollector(s.MaxOutput, s.OnOutput)
+	began, out := time.Now(), NewCollector(s.MaxOutput, s.OnOutput)
 	sh.out.attach(out)
 	if !j.over() {
 		if err := sh.act(ctx, j, s); err != nil {
@@ -224,7 +224,7 @@ func (sh *shell) Continue(ctx context.Context, s Step) (Result, error) {
 			return Result{}, err
 		}
 	}
-	return sh.attend(ctx, j, s.Idle, true, out)
+	return sh.attend(ctx, j, began, s.Idle, true, out)
 }
 
 // Close ends a running command, the shell, and what was stopped in it. Background
