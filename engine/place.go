@@ -119,9 +119,17 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 
 // spec of a sandbox of the trajectory for a purpose: run or eval.
 func (e *Engine) spec(t *trajectory, purpose string) sandbox.Spec {
-	spec := t.in.Spec(t.kind)
+	spec := e.namelessSpec(t)
 	spec.Name = fmt.Sprintf("%s.%d.a%d.%s", t.key.Instance, t.key.ID, t.attempt, purpose)
-	spec.Labels = map[string]string{"run": e.run.ID, "trajectory": t.key.String()}
+	spec.Labels["trajectory"] = t.key.String()
+	return spec
+}
+
+// namelessSpec is of what never changes in a trajectory: it may be asked for while a
+// stage works on it.
+func (e *Engine) namelessSpec(t *trajectory) sandbox.Spec {
+	spec := t.in.Spec(t.kind)
+	spec.Labels = map[string]string{"run": e.run.ID}
 	spec.Progress = func(line string) { e.notes.add(t.in.ID + ": " + line) }
 	c := e.opt.Config.Sandbox
 	if c.CPUs > 0 {
@@ -149,7 +157,7 @@ func (e *Engine) wanted() []pool.Wanted {
 	var all []pool.Wanted
 	for _, it := range e.live.Next(ahead) {
 		if t := e.items[it]; !t.skip {
-			all = append(all, pool.Wanted{From: e.opt.Providers[t.kind], Spec: e.spec(t, "warm")})
+			all = append(all, pool.Wanted{From: e.opt.Providers[t.kind], Spec: e.namelessSpec(t)})
 		}
 	}
 	return all
