@@ -1,20 +1,13 @@
 package tools
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -143,30 +136,6 @@ func TestRemoteCrash(t *testing.T) {
 	}
 }
 
-// One that cannot be started again is tried by each call, and comes back when it
-// can be.
-func TestRemoteComesBack(t *testing.T) {
-	broken := filepath.Join(t.TempDir(), "broken")
-	s := stdioServer(t, "server")
-	s.Argv = []string{"sh", "-c", `[ ! -e "$1" ] || { echo out of disk >&2; exit 9; }; exec "$0"`, s.Argv[0], broken}
-	r := withServer(t, Server{Listed: listed(t, s)})
-	if err := os.WriteFile(broken, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		got := call(t, r, "test__count", "{}")
-		if want := "ERROR: the server test could not be reached: it ended: exit status 9; it wrote: out of disk. The next call tries again."; got.Status != Failed || got.Text != want {
-			t.Errorf("%s %q", got.Status, got.Text)
-		}
-	}
-	if err := os.Remove(broken); err != nil {
-		t.Fatal(err)
-	}
-	if got := call(t, r, "test__count", "{}"); got.Text != "1" { // it lost nothing: it had not run
-		t.Errorf("%s %q", got.Status, got.Text)
-	}
-}
-
 // A call that takes too long is given up, and the server goes on where it can.
 func TestRemoteTimeout(t *testing.T) {
 	for kind, open := range bothKinds {
@@ -178,24 +147,6 @@ func TestRemoteTimeout(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
-	}
-}
-
-// One that stands still is killed at the end, and its process with it.
-func TestRemoteStandsStill(t *testing.T) {
-	s := stdioServer(t, "server")
-	s.Shared = true
-	l := listed(t, s)
-	r, other := withServer(t, Server{Listed: l, Timeout: 200 * time.Millisecond}), withServer(t, Server{Listed: l})
-	if got := call(t, r, "test__stop", "{}"); got.Status != TimedOut {
-		t.Errorf("%s %q", got.Status, got.Text)
-	}
-	// It does not read its input either, which a call of this length fills up.
-	if got := call(t, r, "test__echo", `{"cursor": null, "text": "`+strings.Repeat("x", 1<<20)+`"}`); got.Status != TimedOut {
-		t.Errorf("%s, %d characters", got.Status, len(got.Text))
-	}
-	if got := call(t, other, "test__count", "{}"); got.Status != OK || !strings.HasPrefix(got.Text, "[The server test was started anew") {
-		t.Errorf("%s %q", got.Status, got.Text)
 	}
 }
 
@@ -256,84 +207,6 @@ func TestRemoteEnvironment(t *testing.T) {
 	}
 }
 
-// A session that an HTTP server has forgotten is made anew, and the call runs once.
-func TestRemoteHTTPForgets(t *testing.T) {
-	var forget, calls atomic.Int64
-	s := httpServer(t, func(h http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body)
-			r.Body = io.NopCloser(strings.NewReader(string(body)))
-			if strings.Contains(string(body), `"tools/call"`) {
-				calls.Add(1)
-				if r.Header.Get("Mcp-Session-Id") != "" && forget.CompareAndSwap(1, 2) {
-					http.Error(w, "no such session", http.StatusNotFound)
-					return
-				}
-			}
-			if strings.Contains(string(body), `"server/discover"`) { // an older server, which keeps sessions
-				http.Error(w, "unknown method", http.StatusBadRequest)
-				return
-			}
-			h.ServeHTTP(w, r)
-		})
-	})
-	r := withServer(t, Server{Listed: listed(t, s)})
-	call(t, r, "test__count", "{}")
-	forget.Store(1)
-	got := call(t, r, "test__count", "{}")
-	if got.Status != OK || got.Text != "[The server test was started anew since the last call: what it kept from earlier calls is gone.]\n2" || calls.Load() != 3 {
-		t.Errorf("%s %q, %d calls", got.Status, got.Text, calls.Load())
-	}
-}
-
-// Headers go to the server they are for and nowhere else, and no error shows them.
-func TestRemoteHeaders(t *testing.T) {
-	t.Setenv("TEST_TOKEN", "Bearer s3cret")
-	var leaked atomic.Bool
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { leaked.Store(true) }))
-	t.Cleanup(other.Close)
-	var open, away atomic.Bool
-	s := httpServer(t, func(h http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case away.Load():
-				http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
-			case r.Header.Get("Authorization") != "Bearer s3cret":
-				http.Error(w, "who are you", http.StatusUnauthorized)
-			case !open.Load():
-				w.WriteHeader(http.StatusServiceUnavailable)
-			default:
-				h.ServeHTTP(w, r)
-			}
-		})
-	})
-	_, err := mcp.List(t.Context(), s)
-	if err == nil || !strings.Contains(err.Error(), "Unauthorized") {
-		t.Error(err)
-	}
-	s.Headers = map[string]string{"authorization": "TEST_TOKEN"}
-	if _, err = mcp.List(t.Context(), s); err == nil || !strings.Contains(err.Error(), "Service Unavailable") || strings.Contains(err.Error(), "s3cret") {
-		t.Error(err)
-	}
-	open.Store(true)
-	r := withServer(t, Server{Listed: listed(t, s)})
-	if got := call(t, r, "test__count", "{}"); got.Status != OK {
-		t.Errorf("%s %q", got.Status, got.Text)
-	}
-	open.Store(false)
-	if got := call(t, r, "test__count", "{}"); got.Status != Failed || !strings.Contains(got.Text, "Service Unavailable") {
-		t.Errorf("%s %q", got.Status, got.Text)
-	}
-	away.Store(true)
-	if got := call(t, r, "test__count", "{}"); got.Status != Failed || !strings.Contains(got.Text, "redirects to another one") || leaked.Load() {
-		t.Errorf("%s %q, leaked %v", got.Status, got.Text, leaked.Load())
-	}
-	s.Headers["x"] = "TEST_UNSET_TOKEN"
-	if _, err = mcp.List(t.Context(), s); err == nil || err.Error() != "the environment variable TEST_UNSET_TOKEN, the value of header x, is not set" {
-		t.Error(err)
-	}
-}
-
 // What keeps a server from being used is known before the run starts.
 func TestRemoteCannotStart(t *testing.T) {
 	mute := stdioServer(t, "mute")
@@ -365,68 +238,6 @@ func TestRemoteCannotStart(t *testing.T) {
 	s.Include = []string{"z*"}
 	if _, err := mcp.List(t.Context(), s); err == nil || !strings.Contains(err.Error(), "is left by include and exclude") {
 		t.Error(err)
-	}
-}
-
-// hold is a rollbench with a server that has a child, to be killed.
-func hold() {
-	program, err := os.Executable()
-	if err == nil {
-		err = os.Setenv("ROLLBENCH_TEST_ROLE", "server")
-	}
-	var l *mcp.Listed
-	if err == nil {
-		l, err = mcp.List(context.Background(), mcp.Server{Name: "test", Argv: []string{program}, Env: []string{"ROLLBENCH_TEST_ROLE", "ROLLBENCH_TEST_FIFO"}, Start: time.Minute})
-	}
-	var a mcp.Answer
-	if err == nil {
-		a, err = l.Link().Call(context.Background(), "child", json.RawMessage("{}"), time.Minute)
-	}
-	fmt.Println(a.Text, err)
-	select {}
-}
-
-// However rollbench ends, neither the server nor what it started stays.
-func TestRemoteDiesWithUs(t *testing.T) {
-	fifo := filepath.Join(t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("ROLLBENCH_TEST_FIFO", fifo)
-	t.Setenv("ROLLBENCH_TEST_ROLE", "holder")
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(program)
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(fifo) // until the server has it open, too
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "<nil> <nil>\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil {
-		t.Error("it was not killed")
-	}
-	// The end of the file comes when the last process that holds it is gone.
-	if rest, err := io.ReadAll(f); err != nil || len(rest) != 0 {
-		t.Errorf("%q, %v", rest, err)
 	}
 }
 
