@@ -94,7 +94,7 @@ func hostile(n int) map[string]string {
 }
 
 // hostilePaths has a file of each language.
-var hostilePaths = []string{"x.py"}
+var hostilePaths = []string{"x.py", "x.go", "x.js", "x.tsx", "x.ts"}
 
 // The time must grow with the size of the text, whatever is in it: where it grew
 // with its square, this test would not end.

@@ -4,12 +4,15 @@ import "strings"
 
 // extensions maps what follows the last dot of a name to its language.
 var extensions = map[string]string{
-	"py": "python", "pyi": "python", "pyw": "python", "pyx": "", "wsgi": "python",
+	"py": "python", "pyi": "python", "pyw": "python", "wsgi": "python",
+	"go": "go",
+	"js": "javascript", "jsx": "javascript", "mjs": "javascript", "cjs": "javascript",
+	"ts": "typescript", "tsx": "typescript", "mts": "typescript", "cts": "typescript",
 }
 
 // interpreters maps the program of a "#!" line to its language.
 var interpreters = map[string]string{
-	"python": "python", "pypy": "python",
+	"python": "python", "pypy": "python", "node": "javascript", "bun": "javascript", "deno": "typescript",
 }
 
 // Detect tells a file's language by its extension, else by its "#!" line. "" is

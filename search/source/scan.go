@@ -8,6 +8,10 @@ func Scan(path, src string) *File {
 	switch lang {
 	case "python":
 		return scanPython(src)
+	case "go":
+		return scanGo(path, src)
+	case "javascript", "typescript":
+		return scanJavaScript(path, lang, src)
 	}
 	return &File{Language: lang}
 }
