@@ -33,6 +33,7 @@ func scanGo(path, src string) *File {
 	}
 	g.attach()
 	out.Entities, out.Refs = g.entities, g.refs
+	out.order()
 	return out
 }
 

@@ -5,7 +5,10 @@ import "strings"
 // extensions maps what follows the last dot of a name to its language.
 var extensions = map[string]string{
 	"py": "python", "pyi": "python", "pyw": "python", "wsgi": "python",
-	"go": "go",
+	"go":   "go",
+	"java": "java", "rs": "rust",
+	"c": "c", "h": "c", "cc": "c++", "cpp": "c++", "cxx": "c++", "c++": "c++",
+	"hh": "c++", "hpp": "c++", "hxx": "c++", "h++": "c++", "ipp": "c++", "inl": "c++", "tcc": "c++", "cu": "c++", "cuh": "c++",
 	"js": "javascript", "jsx": "javascript", "mjs": "javascript", "cjs": "javascript",
 	"ts": "typescript", "tsx": "typescript", "mts": "typescript", "cts": "typescript",
 }

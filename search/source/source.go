@@ -57,6 +57,7 @@ type Ref struct {
 	Name string
 	// Of an import: Target is what is taken from the module ("": the module itself,
 	// "*": everything), As its name here ("": its own), Level the leading dots.
+	// Of an Inherits: As is the type that inherits, if it is not in this file.
 	Target string
 	As     string
 	Level  int

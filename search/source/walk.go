@@ -14,6 +14,7 @@ type walker struct {
 	refs     []Ref
 	opens    []int // brackets around the token
 	scopes   []scope
+	closed   scope          // the last one left
 	owners   map[string]int // types by name, for methods defined elsewhere
 
 	// Annotations just read: those from token annotated on, whose references begin
@@ -27,6 +28,8 @@ type walker struct {
 
 	budget int // tokens that may still be looked at out of turn
 
+	pending []int // references of a type that may come later, named by As
+
 	comma int // between the declarators of variables
 
 	head int // a parenthesis that opens the parameters of a definition
@@ -38,8 +41,18 @@ type scope struct {
 	body   int // its opening brace, -1: none
 	close  int // the scope ends behind this token
 	kind   scopeKind
-	name   string // of its type
+	name   string   // of its type
+	tail   tailKind // what may follow its closing brace
 }
+
+// tailKind says what the names behind the body of a type in C are.
+type tailKind uint8
+
+const (
+	noTail tailKind = iota
+	variableTail
+	typedefTail
+)
 
 type scopeKind uint8
 
@@ -75,6 +88,7 @@ func walk(language, src string, how dialect, next func(*walker, int) int) *File 
 	w.run()
 	w.budget = 1000 + budgetPerToken*len(w.toks)
 	w.annotated, w.declared, w.valueAt, w.head, w.comma = -1, -1, -1, -1, -1
+	w.closed = scope{close: -2}
 	w.scopes = append(w.scopes[:0], scope{entity: -1, body: -1, close: len(w.toks)})
 	for i := 0; i < len(w.toks); {
 		w.leave(i)
@@ -84,17 +98,19 @@ func walk(language, src string, how dialect, next func(*walker, int) int) *File 
 		i = max(next(w, i), i+1)
 	}
 	w.adopt()
-	return &File{
+	f := &File{
 		Language: language, Entities: slices.Clone(w.entities), Refs: slices.Clone(w.refs),
 		Doc: w.fileDoc(), Broken: w.broken,
 	}
+	f.order()
+	return f
 }
 
 func (w *walker) release() {
 	clear(w.entities)
 	clear(w.refs)
 	clear(w.owners)
-	w.entities, w.refs, w.opens = w.entities[:0], w.refs[:0], w.opens[:0]
+	w.entities, w.refs, w.opens, w.pending = w.entities[:0], w.refs[:0], w.opens[:0], w.pending[:0]
 	w.reset("", dialect{})
 	if cap(w.toks) < 1<<20 {
 		walkers.Put(w)
@@ -107,6 +123,7 @@ func (w *walker) leave(i int) {
 		w.opens = w.opens[:n-1]
 	}
 	for n := len(w.scopes); n > 1 && w.scopes[n-1].close < i; n-- {
+		w.closed = w.scopes[n-1]
 		w.scopes = w.scopes[:n-1]
 	}
 }
@@ -224,7 +241,7 @@ func (w *walker) anglesBack(i int) int {
 // annotate notes the annotations that begin at i and end before token end; they
 // belong to the definition that begins there.
 func (w *walker) annotate(i, end int) {
-	if i >= w.declared || w.annotated < 0 {
+	if i != w.declared || w.annotated < 0 {
 		w.annotated, w.annotatedRefs = i, len(w.refs)
 	}
 	w.declared = end
@@ -292,14 +309,22 @@ func (w *walker) adopt() {
 			}
 		}
 	}
+	for _, inherits := range w.pending {
+		r := &w.refs[inherits]
+		if id, ok := w.owners[lastPart(r.As)]; ok {
+			r.From, r.As = id, ""
+		}
+	}
 	for i := range w.entities {
 		e := &w.entities[i]
 		if e.Receiver == "" {
 			continue
 		}
-		last := e.Receiver[strings.LastIndexByte(e.Receiver, ':')+1:]
-		if parent, ok := w.owners[last]; ok && parent != i {
+		if parent, ok := w.owners[lastPart(e.Receiver)]; ok && parent != i {
 			e.Parent = parent
 		}
 	}
 }
+
+// lastPart is what follows the last "::" of a path.
+func lastPart(path string) string { return path[strings.LastIndexByte(path, ':')+1:] }

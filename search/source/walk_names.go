@@ -43,7 +43,7 @@ func (w *walker) nameAt(i int) (name string, first int) {
 	for k := first; k <= i; k++ {
 		if w.char(k) == '<' {
 			k = min(w.angles(k), i) // never past the name
-			if w.pair(k, "::") && w.pair(k-2, "::") {
+			if w.pair(k, "::") && strings.HasSuffix(b.String(), "::") {
 				k += 2
 			}
 		}
@@ -57,7 +57,7 @@ func (w *walker) nameAt(i int) (name string, first int) {
 func (w *walker) separator(i int) int {
 	switch {
 	case w.char(i-1) == '.':
-		if w.char(i-2) == '?' && w.toks[i-2].end == w.toks[i-1].start {
+		if w.how.script && w.char(i-2) == '?' && w.toks[i-2].end == w.toks[i-1].start {
 			return i - 2
 		}
 		if w.char(i-2) == '.' {
