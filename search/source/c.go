@@ -24,6 +24,9 @@ func nextC(w *walker, i int, header bool) int {
 		if w.char(i) == '(' && i != w.head && s.kind == functionScope {
 			w.cCall(i)
 		}
+		if s.kind == functionScope && w.is(i, "struct", "class", "union", "enum") {
+			return w.cLocalType(i)
+		}
 		return i + 1
 	}
 	switch w.kind(i) {
@@ -35,6 +38,17 @@ func nextC(w *walker, i int, header bool) int {
 		}
 	}
 	return w.cStatement(i, header)
+}
+
+// cLocalType takes a type that a function declares for itself.
+func (w *walker) cLocalType(i int) int {
+	if w.kind(i+1) != word || w.char(i+2) != '{' && (w.char(i+2) != ':' || w.pair(i+2, "::")) && !w.is(i+2, "final") {
+		return i + 1
+	}
+	if h := w.cHead(i); w.char(h.stop) == '{' && h.composed == i {
+		return w.cType(h)
+	}
+	return i + 1
 }
 
 // cDirective takes #include and #define.

@@ -113,13 +113,30 @@ func (w *walker) cName(h cHead, end int) (name string, first, group int) {
 					between++
 				}
 			}
-			if between == 0 || w.pair(w.after(group), "->") {
+			if between == 0 && (w.typed(h.first, first) || k != w.after(group)) || w.pair(w.after(group), "->") {
 				continue
 			}
+		}
+		if w.char(g+1) == '(' && w.kind(k-1) == word && w.after(g+1) == int(w.toks[g].mate) && k-1 > h.first {
+			k-- // int f OF((int a))
 		}
 		name, first, group = w.text(k), k, g
 	}
 	return name, first, group
+}
+
+// typed says that the name at token at can have a type before it, or needs none
+// because it is that of the class.
+func (w *walker) typed(first, at int) bool {
+	if s := w.scope(); s.kind == classScope && s.name == w.text(at) || w.qualified(at) {
+		return true
+	}
+	for k := first; k < at; k++ {
+		if !w.is(k, "extern", "static", "inline", "virtual", "explicit", "constexpr", "__extension__", "friend") {
+			return true
+		}
+	}
+	return false
 }
 
 // cFunction takes a function whose body opens at body; 0: it is none.
@@ -128,9 +145,15 @@ func (w *walker) cFunction(h cHead, body int) int {
 	if group < 0 {
 		return w.cReturnsPointer(h, body)
 	}
+	suite := ""
 	if at == h.first && h.words < 2 && w.scope().kind == fileScope && !w.qualified(at) && strings.ToUpper(name) == name {
-		// MACRO(x) { … } defines something, under a name that only it knows.
-		if k := group + 1; w.kind(k) == word {
+		// MACRO(x) { … } defines something, under a name that only it knows. With two
+		// names the first is the suite of a test.
+		switch k := group + 1; {
+		case w.kind(k) != word:
+		case w.char(k+1) == ',' && w.kind(k+2) == word && int(w.toks[group].mate) == k+3:
+			name, suite = w.text(k+2), w.text(k)
+		default:
 			name = w.text(k)
 		}
 	}
@@ -145,25 +168,49 @@ func (w *walker) cFunction(h cHead, body int) int {
 	}
 	id := w.add(Function, w.destructor(at, name), first, head, last)
 	w.entities[id].Receiver = w.qualifier(at)
+	if suite != "" {
+		w.entities[id].Receiver = suite
+	}
 	w.enter(functionScope, id, body, last, "")
 	return body
 }
 
-// cReturnsPointer takes "void (*signal(int))(int) {".
+// cReturnsPointer takes "void (*signal(int))(int) {" and "int (f)(int) {".
 func (w *walker) cReturnsPointer(h cHead, body int) int {
-	if len(h.groups) == 0 {
+	k, function := w.inParentheses(h)
+	if k < 0 || !function {
 		return 0
 	}
+	last := int(w.toks[body].mate)
+	id := w.add(Function, w.text(k), h.first, body, last)
+	w.enter(functionScope, id, body, last, "")
+	return body
+}
+
+// inParentheses is the name in the first parentheses, if others follow them:
+// "(*signal(int))(int)" and "(f)(int)" are functions, "(*f)(int)" is a variable.
+// -1: there is none.
+func (w *walker) inParentheses(h cHead) (name int, function bool) {
+	if len(h.groups) == 0 {
+		return -1, false
+	}
 	g := h.groups[0]
-	for k := g + 1; k < int(w.toks[g].mate) && k < g+8; k++ {
+	end := int(w.toks[g].mate)
+	if w.char(end+1) != '(' || g == h.first {
+		return -1, false
+	}
+	pointer := false
+	for k := g + 1; k < end && k < g+8; k++ {
+		pointer = pointer || w.char(k) == '*' || w.char(k) == '&' || w.char(k) == '^'
 		if w.kind(k) == word && w.char(k+1) == '(' {
-			last := int(w.toks[body].mate)
-			id := w.add(Function, w.text(k), h.first, body, last)
-			w.enter(functionScope, id, body, last, "")
-			return body
+			return k, pointer
 		}
 	}
-	return 0
+	k := w.nameBefore(end)
+	if k <= g {
+		return -1, false
+	}
+	return k, !pointer && k == g+1 && end == g+2
 }
 
 func (w *walker) qualified(at int) bool { return w.pair(at-2, "::") || w.char(at-1) == '~' }
@@ -210,19 +257,25 @@ func (w *walker) cDeclaration(h cHead, header bool) int {
 			return w.cFunction(h, body)
 		}
 	}
-	if g := h.groups[0]; group < 0 || w.char(g+1) == '*' && w.kind(g-1) == word && w.char(w.after(g)) == '(' {
-		// int (*f)(int);
-		if k := g + 2; w.char(g+1) == '*' && w.kind(k) == word && !member {
+	if k, function := w.inParentheses(h); k > 0 {
+		switch {
+		case function && header:
+			w.add(Function, w.text(k), h.first, h.stop, last)
+		case !function && !member:
 			w.cVariable(h, k, last)
 		}
 		return last + 1
+	}
+	if group < 0 {
+		return w.cPlain(h, header)
 	}
 	if w.char(h.stop) == '=' && !w.is(h.stop+1, "default", "delete", "0") && w.text(h.stop+1) != "0" {
 		return last + 1
 	}
 	typed := at > h.first && (w.kind(at-1) != punct || w.char(at-1) == '*' || w.char(at-1) == '&' || w.char(at-1) == '>' || w.char(at-1) == '~')
 	constructor := member && (name == w.scope().name || w.char(at-1) == '~')
-	if (member || header && h.words > 1) && (typed || constructor || h.operator >= 0) {
+	defaulted := w.char(h.stop) == '=' && w.qualified(at)
+	if (member || defaulted || header && h.words > 1) && (typed || constructor || defaulted || h.operator >= 0) {
 		w.add(Function, w.destructor(at, name), h.first, h.stop, last)
 	}
 	return last + 1
@@ -277,6 +330,7 @@ func (w *walker) cPlain(h cHead, header bool) int {
 				w.cVariable(h, k, last)
 			}
 		}
+		w.cMore(h, last)
 		if len(w.entities) > first && w.char(h.stop) == '=' {
 			w.enter(functionScope, first, -1, last, "")
 			return h.stop + 1
@@ -304,23 +358,42 @@ func (w *walker) cVariable(h cHead, k, last int) {
 	w.entities[id].Signature = ""
 }
 
-// cTypedef takes "typedef int x;" and "typedef int (*f)(int);".
-func (w *walker) cTypedef(h cHead) {
-	for _, g := range h.groups {
-		k := g + 1
-		for w.char(k) == '*' || w.kind(k) == word && w.kind(k+1) == word {
-			k++
-		}
-		if w.char(g+1) == '*' && w.kind(k) == word {
-			w.add(Class, w.text(k), h.first, h.stop, h.stop)
-			return
+// cMore takes the variables behind the value of the first one.
+func (w *walker) cMore(h cHead, last int) {
+	comma := -1
+	for k := h.stop; k <= last && w.spend(); k++ {
+		switch w.char(k) {
+		case '(', '[', '{':
+			k = w.after(k) - 1
+		case '<':
+			if next := w.angles(k); w.char(next) == '(' && next > k {
+				k = next - 1
+			}
+		case ',', ';', '=':
+			if comma >= 0 {
+				if name := w.nameBefore(k); name > comma {
+					w.cVariable(h, name, last)
+				}
+			}
+			comma = -1
+			if w.char(k) == ',' {
+				comma = k
+			}
 		}
 	}
-	if len(h.groups) > 0 {
-		if _, at, group := w.cName(h, h.stop); group > 0 {
-			w.add(Class, w.text(at), h.first, h.stop, h.stop) // the type of a function
-			return
-		}
+}
+
+// cTypedef takes "typedef int x;", "typedef int (*f)(int);" and "typedef int f(int);".
+func (w *walker) cTypedef(h cHead) {
+	name := -1
+	if k, _ := w.inParentheses(h); k > 0 {
+		name = k
+	} else if w.char(h.stop-1) == ')' {
+		_, name, _ = w.cName(h, h.stop)
+	}
+	if name > h.first {
+		w.add(Class, w.text(name), h.first, h.stop, h.stop)
+		return
 	}
 	for _, k := range h.names {
 		if k > h.first {

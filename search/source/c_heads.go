@@ -66,8 +66,8 @@ func (w *walker) cSpecial(i int) int {
 		return i + 2
 	case w.is(i, "namespace") || w.is(i, "inline") && w.is(i+1, "namespace"):
 		k := i + 1
-		for w.kind(k) == word || w.char(k) == ':' || w.char(k) == '[' {
-			if w.char(k) == '[' {
+		for w.kind(k) == word || w.char(k) == ':' || w.char(k) == '[' || w.char(k) == '(' {
+			if c := w.char(k); c == '[' || c == '(' {
 				k = w.after(k)
 				continue
 			}
@@ -84,7 +84,11 @@ func (w *walker) cSpecial(i int) int {
 			w.add(Class, w.text(i+1), i, last, last)
 		}
 		return last + 1
-	case w.is(i, "friend", "static_assert", "_Static_assert", "asm", "__asm__", "import", "module"):
+	case w.is(i, "friend"):
+		if h := w.cHead(i); w.char(h.stop) != '{' || h.composed >= 0 {
+			return w.semicolon(i) + 1
+		}
+	case w.is(i, "static_assert", "_Static_assert", "asm", "__asm__", "import", "module"):
 		if h := w.cHead(i); w.char(h.stop) == '{' {
 			return min(w.after(h.stop), len(w.toks))
 		}
@@ -270,5 +274,5 @@ func (w *walker) isBracketMacro(i int) bool {
 		return false
 	}
 	name := w.text(i)
-	return strings.HasSuffix(name, "_DECLS") || strings.HasPrefix(name, "Q_OBJECT") || strings.HasPrefix(name, "Q_GADGET")
+	return strings.HasSuffix(name, "_DECLS") || name == strings.ToUpper(name) && (strings.Contains(name, "_BEGIN_") || strings.Contains(name, "_END_")) || strings.HasPrefix(name, "Q_OBJECT") || strings.HasPrefix(name, "Q_GADGET")
 }

@@ -63,8 +63,10 @@ class node_t 13-13 in -
 class pack 14-14 in -
 class color 15-15 in -
 var counter 17-17 in -
+var other 17-17 in -
 var hook 19-19 in -
 var names 20-20 in -
+var c 20-20 in -
 func f 23-35 in -
 func old 36-40 in -
 func make 41-41 in -
@@ -115,6 +117,15 @@ using Alias = Box<int>;
 enum E2 { X };
 struct Forward;
 extern int shared;
+extern EXPORT(int) exported(void);
+extern int OLD old OF((int a));
+STACK_OF(X) *stack(void);
+typedef STACK_OF(X) stack_t;
+typedef int (API *pointer)(int);
+LUA_API int (lua_type)(lua_State *L);
+int (*get(void))(int);
+struct F { friend bool operator<(F a, F b) { return c(a); } friend class G; };
+static __attribute__((aligned(4))) int aligned = 1;
 inline int braced{3};
 const auto raw = R"x(})")x";
 #endif
@@ -135,13 +146,24 @@ class E 20-20 in Box
 class Alias 26-26 in -
 class E2 27-27 in -
 var shared 29-29 in -
-var braced 30-30 in -
-var raw 31-31 in -
+func exported 30-30 in -
+func old 31-31 in -
+func stack 32-32 in -
+class stack_t 33-33 in -
+class pointer 34-34 in -
+func lua_type 35-35 in -
+func get 36-36 in -
+class F 37-37 in -
+func operator< 37-37 in F
+var aligned 38-38 in -
+var braced 39-39 in -
+var raw 40-40 in -
 9 Box inherits ns::Base
 9 Box inherits Other
 11 Box calls init
 16 operator() calls T
 19 deep calls g
+37 operator< calls c
 `)
 	checkOutline(t, "a.cc", `class A { void f(); class B; };
 void A::f() { p->q(1); std::sort(a, b); auto l = [&](int x) { return k(x); }; Type v(3); }
@@ -151,7 +173,9 @@ A::~A() {}
 std::ostream& operator<<(std::ostream& o, const A& a) { return o << a; }
 TEST(Suite, Case) { EXPECT_EQ(1, 1'000); }
 static void proto(int);
-int x = 1;
+int x = 1, y = f(2, 3), *z;
+A::B::~B() = default;
+void g() { struct L : A { void m(); }; class Q q; }
 `, `
 class A 1-1 in -
 func f 1-1 in A
@@ -160,12 +184,20 @@ func g 3-3 in -
 func A 4-4 in A
 func ~A 5-5 in A
 func operator<< 6-6 in -
-func Suite 7-7 in -
+func Case 7-7 in -
 var x 9-9 in -
+var y 9-9 in -
+var z 9-9 in -
+func ~B 10-10 in -
+func g 11-11 in -
+class L 11-11 in g
+func m 11-11 in L
 2 f calls p->q
 2 f calls std::sort
 2 f calls k
 3 g calls A::s
-7 Suite calls EXPECT_EQ
+7 Case calls EXPECT_EQ
+9 x calls f
+11 L inherits A
 `)
 }

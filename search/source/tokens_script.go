@@ -119,6 +119,9 @@ func (l *lexer) beginsElement() bool {
 	if next != '>' && !startsWord(next) || !l.valueNext(false) {
 		return false
 	}
+	if l.pos > 0 && l.src[l.pos-1] == '<' {
+		return false // 1<<x
+	}
 	if next == '>' {
 		return true
 	}
@@ -199,6 +202,7 @@ func (l *lexer) tag() (inTag, done bool) {
 		if l.pos > start {
 			l.emit(tag, start, l.line)
 		}
+		l.typeArguments()
 	}
 	for l.pos < len(l.src) {
 		switch c := l.src[l.pos]; c {
@@ -228,4 +232,26 @@ func (l *lexer) tag() (inTag, done bool) {
 	}
 	l.broken = true
 	return false, true
+}
+
+// typeArguments skips "<A<B>>" behind the name of a tag.
+func (l *lexer) typeArguments() {
+	if l.at(l.pos) != '<' {
+		return
+	}
+	depth := 0
+	for i := l.pos; i < len(l.src) && i < l.pos+256; i++ {
+		switch l.src[i] {
+		case '<':
+			depth++
+		case '>':
+			depth--
+		case '\n', '{', '"':
+			return
+		}
+		if depth == 0 {
+			l.pos = i + 1
+			return
+		}
+	}
 }
