@@ -107,22 +107,37 @@ func (w *walker) cName(h cHead, end int) (name string, first, group int) {
 		}
 		if group >= 0 {
 			// Behind the parameters only a declaration of its own has a type first.
+			typed := w.typed(h.first, first)
 			between := 0
 			for j := w.after(group); j < k; j++ {
-				if w.kind(j) == word && !w.is(j, "const", "override", "final", "noexcept", "volatile", "mutable", "try", "requires", "__attribute__") || w.char(j) == '*' {
+				if w.ofType(j, typed) {
 					between++
 				}
 			}
-			if between == 0 && (w.typed(h.first, first) || k != w.after(group)) || w.pair(w.after(group), "->") {
+			if between == 0 && (typed || k != w.after(group)) || w.pair(w.after(group), "->") {
 				continue
 			}
 		}
-		if w.char(g+1) == '(' && w.kind(k-1) == word && w.after(g+1) == int(w.toks[g].mate) && k-1 > h.first {
+		if group < 0 && w.char(g+1) == '(' && w.kind(k-1) == word && w.after(g+1) == int(w.toks[g].mate) && k-1 > h.first {
 			k-- // int f OF((int a))
 		}
 		name, first, group = w.text(k), k, g
 	}
 	return name, first, group
+}
+
+// ofType says that token j, behind the parameters of what may be a function, can
+// belong to the type of another one. Behind a function that has a type macros are
+// attributes.
+func (w *walker) ofType(j int, typed bool) bool {
+	if w.kind(j) != word {
+		return w.char(j) == '*' && !typed
+	}
+	if w.is(j, "const", "override", "final", "noexcept", "volatile", "mutable", "try", "requires", "__attribute__") {
+		return false
+	}
+	name := w.text(j)
+	return !typed || name != strings.ToUpper(name) && !strings.HasPrefix(name, "__")
 }
 
 // typed says that the name at token at can have a type before it, or needs none

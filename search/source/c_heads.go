@@ -125,6 +125,10 @@ func (w *walker) cHead(i int) cHead {
 				return h
 			case '(':
 				h.groups = append(h.groups, k)
+				if w.macroLine(h.first, k) {
+					h.stop = int(w.toks[k].mate)
+					return h
+				}
 			}
 			k = w.after(k)
 			continue
@@ -274,5 +278,19 @@ func (w *walker) isBracketMacro(i int) bool {
 		return false
 	}
 	name := w.text(i)
-	return strings.HasSuffix(name, "_DECLS") || name == strings.ToUpper(name) && (strings.Contains(name, "_BEGIN_") || strings.Contains(name, "_END_")) || strings.HasPrefix(name, "Q_OBJECT") || strings.HasPrefix(name, "Q_GADGET")
+	return strings.HasSuffix(name, "_DECLS") || name == strings.ToUpper(name) && (strings.Contains(name+"_", "_BEGIN_") || strings.Contains(name+"_", "_END_")) || strings.HasPrefix(name, "Q_OBJECT") || strings.HasPrefix(name, "Q_GADGET")
+}
+
+// macroLine says that a declaration which seems to begin at first with "NAME(…)",
+// whose parenthesis is at k, is a macro without a semicolon before another one.
+func (w *walker) macroLine(first, k int) bool {
+	next := w.after(k)
+	if k != first+1 || w.kind(first) != word || w.kind(next) != word {
+		return false
+	}
+	if w.is(next, "class", "struct", "union", "enum", "template", "static", "inline", "typedef", "extern", "namespace", "using") {
+		return w.text(first) != "alignas" && w.text(first) != "__attribute__" && w.text(first) != "__declspec"
+	}
+	name := w.text(first)
+	return name == strings.ToUpper(name) && w.toks[next].line > w.toks[next-1].last && !strings.HasSuffix(name, "_OF")
 }

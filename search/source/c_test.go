@@ -120,6 +120,9 @@ extern int shared;
 extern EXPORT(int) exported(void);
 extern int OLD old OF((int a));
 STACK_OF(X) *stack(void);
+IS_VECTOR(X)
+struct Y { DECL(A, B)
+  Y *m() const; int n(int) __THROW __nonnull ((1)); };
 typedef STACK_OF(X) stack_t;
 typedef int (API *pointer)(int);
 LUA_API int (lua_type)(lua_State *L);
@@ -149,21 +152,24 @@ var shared 29-29 in -
 func exported 30-30 in -
 func old 31-31 in -
 func stack 32-32 in -
-class stack_t 33-33 in -
-class pointer 34-34 in -
-func lua_type 35-35 in -
-func get 36-36 in -
-class F 37-37 in -
-func operator< 37-37 in F
-var aligned 38-38 in -
-var braced 39-39 in -
-var raw 40-40 in -
+class Y 34-35 in -
+func m 35-35 in Y
+func n 35-35 in Y
+class stack_t 36-36 in -
+class pointer 37-37 in -
+func lua_type 38-38 in -
+func get 39-39 in -
+class F 40-40 in -
+func operator< 40-40 in F
+var aligned 41-41 in -
+var braced 42-42 in -
+var raw 43-43 in -
 9 Box inherits ns::Base
 9 Box inherits Other
 11 Box calls init
 16 operator() calls T
 19 deep calls g
-37 operator< calls c
+40 operator< calls c
 `)
 	checkOutline(t, "a.cc", `class A { void f(); class B; };
 void A::f() { p->q(1); std::sort(a, b); auto l = [&](int x) { return k(x); }; Type v(3); }
