@@ -128,14 +128,19 @@ func (w *walker) jsMember(i int) int {
 // typedValue is the first token behind the "=" that follows the type at the
 // colon k, -1 if none follows.
 func (w *walker) typedValue(k int) int {
+	colon, angled := k, false
 	for n := 0; k < len(w.toks) && n < 100 && w.spend(); n++ {
+		if k > colon && (angled || w.kind(k-1) != punct) && w.beginsStatement(k) {
+			return -1
+		}
+		angled = false
 		switch c := w.char(k); c {
 		case '(', '[', '{':
 			k = w.after(k)
 			continue
 		case '<':
 			if next := w.angles(k); next > k {
-				k = next
+				k, angled = next, true
 				continue
 			}
 		case '=':
@@ -165,7 +170,11 @@ func (w *walker) jsShorthand(i int) int {
 	}
 	name := w.text(i)
 	body, last := w.jsBody(w.after(i + 1))
-	if body < 0 || jsKeyword(name) {
+	switch name {
+	case "if", "for", "while", "switch", "catch", "with", "function":
+		return i + 1
+	}
+	if body < 0 {
 		return i + 1
 	}
 	id := w.add(Function, name, first, body, last)
