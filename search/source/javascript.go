@@ -59,6 +59,9 @@ func (w *walker) jsWord(i int) int {
 	case "import", "export":
 		return w.jsImport(i)
 	case "const", "let", "var":
+		if w.is(i-1, "as") {
+			return i + 1
+		}
 		return w.jsVariables(i)
 	case "interface", "enum", "type", "namespace", "module":
 		if w.kind(i+1) == word && !w.is(i+1, "in", "of", "instanceof") || w.is(i, "module") && w.kind(i+1) == text && w.char(i+2) == '{' {
@@ -70,7 +73,7 @@ func (w *walker) jsWord(i int) int {
 
 // jsCall notes what is called with the parenthesis at i.
 func (w *walker) jsCall(i int) {
-	name, _, last := w.called(i)
+	name, first, last := w.called(i)
 	if last < 0 {
 		return
 	}
@@ -89,6 +92,18 @@ func (w *walker) jsCall(i int) {
 			return
 		}
 	}
+	switch name {
+	case "of", "as", "is", "satisfies", "keyof", "infer":
+		// Behind a value these are operators, elsewhere names.
+		switch w.kind(first - 1) {
+		case word:
+			if !jsKeyword(w.text(first - 1)) {
+				return
+			}
+		case closing, text, number:
+			return
+		}
+	}
 	if !jsKeyword(name) {
 		w.refer(Invokes, name, last)
 	}
@@ -104,8 +119,8 @@ func unquote(s string) string {
 func jsKeyword(name string) bool {
 	switch name {
 	case "if", "for", "while", "switch", "catch", "with", "return", "typeof", "function", "await",
-		"case", "delete", "do", "else", "in", "instanceof", "new", "of", "throw", "void", "yield",
-		"import", "export", "default", "class", "extends", "const", "let", "var", "finally", "try", "as", "satisfies", "keyof", "infer", "is":
+		"case", "delete", "do", "else", "in", "instanceof", "new", "throw", "void", "yield",
+		"import", "export", "default", "class", "extends", "const", "let", "var", "finally", "try":
 		return true
 	}
 	return false
@@ -114,7 +129,7 @@ func jsKeyword(name string) bool {
 // jsStart goes back from token i over the words that may stand before a
 // declaration.
 func (w *walker) jsStart(i int) int {
-	for w.is(i-1, "export", "default", "async", "declare", "abstract", "const") {
+	for w.is(i-1, "export", "default", "async", "declare", "abstract", "const") && !w.is(i-2, "as") {
 		i--
 	}
 	return i
@@ -270,6 +285,10 @@ func (w *walker) arrowParameters(i int) int {
 			}
 		case ')', ']', '}':
 			k = w.before(k)
+		case '>':
+			if open := w.anglesBack(k); open >= 0 {
+				k = open
+			}
 		case '(', '[', '{', ';', ',', '=':
 			n = 40
 		}

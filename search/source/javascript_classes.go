@@ -158,7 +158,14 @@ func (w *walker) typedValue(k int) int {
 
 // jsShorthand takes "name(…) {…}" in an object; word i may be the name.
 func (w *walker) jsShorthand(i int) int {
-	if w.char(i+1) != '(' || len(w.opens) == 0 || w.char(w.opens[len(w.opens)-1]) != '{' {
+	if len(w.opens) == 0 || w.char(w.opens[len(w.opens)-1]) != '{' {
+		return i + 1
+	}
+	k := i + 1
+	if w.char(k) == '<' {
+		k = w.angles(k)
+	}
+	if w.char(k) != '(' {
 		return i + 1
 	}
 	first := i
@@ -169,7 +176,7 @@ func (w *walker) jsShorthand(i int) int {
 		return i + 1
 	}
 	name := w.text(i)
-	body, last := w.jsBody(w.after(i + 1))
+	body, last := w.jsBody(w.after(k))
 	switch name {
 	case "if", "for", "while", "switch", "catch", "with", "function":
 		return i + 1
@@ -179,8 +186,8 @@ func (w *walker) jsShorthand(i int) int {
 	}
 	id := w.add(Function, name, first, body, last)
 	w.enter(functionScope, id, body, last, "")
-	w.head = i + 1
-	return i + 1
+	w.head = k
+	return k
 }
 
 // tsType takes interface, enum, type, namespace and module.

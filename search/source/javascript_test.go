@@ -124,6 +124,8 @@ const g: Map<string, () => void> = new Map<string, () => void>()
 export const fc: React.FC<P> = ({ a }): JSX.Element => { return a }
 export function last<T>(a: T): Array<T>
 export function last(a) { return { default() { in_(a) } } }
+const isMap = (v: unknown): v is Map<any, any> =>
+  is(v)
 type Long = Map<
   string,
   A<B>
@@ -149,9 +151,10 @@ func fc 17-17 in -
 func last 18-18 in -
 func last 19-19 in -
 func default 19-19 in last
-class Long 20-23 in -
-class Fields 24-27 in -
-func b 26-26 in Fields
+func isMap 20-21 in -
+class Long 22-25 in -
+class Fields 26-29 in -
+func b 28-28 in Fields
 1 - imports ./t T
 2 S decorates Component
 2 S calls Component
@@ -172,6 +175,7 @@ func b 26-26 in Fields
 14 typed calls over
 16 g calls Map
 19 default calls in_
+21 isMap calls is
 `},
 	} {
 		t.Run(name, func(t *testing.T) { checkOutline(t, c.path, c.src, c.want) })
