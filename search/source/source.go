@@ -13,13 +13,15 @@ type Kind uint8
 const (
 	Directory Kind = iota + 1
 	Module         // a file
-	Class          // class, struct, interface, trait, enum
-	Function       // also a method: an entity whose Parent is a Class
+	Class          // class, struct, interface, trait, enum; a named type
+	Function       // also a method: an entity whose Parent is a Class; a macro
 	Variable       // of a module or a package
 )
 
 // Entity is one definition. Lines count from 1, both ends included, as CPython's
-// ast has them: Start is the line of "def" or "class"; decorators are above it.
+// ast has them: Start is the line of "def" or "class", in other languages of the
+// first modifier ("export", "public", "template <…>"); decorators, annotations and
+// attributes are above it.
 type Entity struct {
 	Kind   Kind
 	Name   string
@@ -30,6 +32,9 @@ type Entity struct {
 	Decorated int
 	Signature string // "def f(a, b=1) -> int" as written, without its end of line
 	Doc       string // docstring or the comment that documents it, without quotes
+	// Receiver names the type of a method that is defined outside of it (Go, Rust,
+	// C++). Its Parent is that type, before or after it, if it is in this file.
+	Receiver string
 }
 
 // RefKind is how a file speaks of something.
@@ -46,10 +51,15 @@ const (
 // Ref is one reference.
 type Ref struct {
 	Kind RefKind
-	From int    // index of the innermost entity it stands in, -1: the file itself
-	Name string // dotted, as written
+	// From is the innermost entity it stands in, -1: the file itself. What stands in
+	// a decorator belongs to what is decorated.
+	From int
+	// Name is dotted, as written ("a.b", "A::new", "p->f"). With a leading dot it is
+	// a member of the value of an expression: ".join" in "', '.join(x)".
+	Name string
 	// Of an import: Target is what is taken from the module ("": the module itself,
 	// "*": everything), As its name here ("": its own), Level the leading dots.
+	// Of an Inherits: As is the type that inherits, if it is not in this file.
 	Target string
 	As     string
 	Level  int
