@@ -69,7 +69,7 @@ type verdict struct{ file, function int }
 const never = 1 << 20
 
 func judge(v *View, c locateCase) verdict {
-	hits := v.Hits(Query{Terms: []string{c.Query}, Limit: 60})
+	hits, _ := v.Hits(Query{Terms: []string{c.Query}, Limit: 300})
 	var files, functions []string
 	for _, h := range hits {
 		if !slices.Contains(files, h.Path) {

@@ -64,7 +64,7 @@ func (p *pattern) literal(text string) {
 
 // findPattern finds code by its form. Hits that are a whole definition are entities,
 // others the lines that matched.
-func (v *View) findPattern(text string, limit int, f filter) section {
+func (v *look) findPattern(text string, limit int, f filter) section {
 	s := section{asked: asked{form: formText, raw: text}, exact: true}
 	p := parsePattern(text)
 	if len(p.tokens) == 0 || p.tokens[0].kind >= tokHole && len(p.words) == 0 {
@@ -100,7 +100,7 @@ func (v *View) findPattern(text string, limit int, f filter) section {
 	return s
 }
 
-func (v *View) matchHit(i int32, first, last token, bound string) Hit {
+func (v *look) matchHit(i int32, first, last token, bound string) Hit {
 	f := v.file(i)
 	e := f.at(int(first.line))
 	end := int(last.line) + strings.Count(last.text, "\n")
@@ -122,7 +122,7 @@ func (v *View) matchHit(i int32, first, last token, bound string) Hit {
 }
 
 // filesWith says which files can hold all words.
-func (v *View) filesWith(words []string) func(int32, *file) bool {
+func (v *look) filesWith(words []string) func(int32, *file) bool {
 	var possible []bool
 	for _, w := range words {
 		terms := appendTerms(nil, w)
