@@ -4,12 +4,18 @@ import "strings"
 
 // extensions maps what follows the last dot of a name to its language.
 var extensions = map[string]string{
-	"py": "python", "pyi": "python", "pyw": "python", "pyx": "", "wsgi": "python",
+	"py": "python", "pyi": "python", "pyw": "python", "wsgi": "python",
+	"go":   "go",
+	"java": "java", "rs": "rust",
+	"c": "c", "h": "c", "cc": "c++", "cpp": "c++", "cxx": "c++", "c++": "c++",
+	"hh": "c++", "hpp": "c++", "hxx": "c++", "h++": "c++", "ipp": "c++", "inl": "c++", "tcc": "c++", "cu": "c++", "cuh": "c++",
+	"js": "javascript", "jsx": "javascript", "mjs": "javascript", "cjs": "javascript",
+	"ts": "typescript", "tsx": "typescript", "mts": "typescript", "cts": "typescript",
 }
 
 // interpreters maps the program of a "#!" line to its language.
 var interpreters = map[string]string{
-	"python": "python", "pypy": "python",
+	"python": "python", "pypy": "python", "node": "javascript", "bun": "javascript", "deno": "typescript",
 }
 
 // Detect tells a file's language by its extension, else by its "#!" line. "" is

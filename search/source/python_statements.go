@@ -182,7 +182,7 @@ func (p *python) base() {
 		p.pos++
 	}
 	end, line, last := p.pos, p.line, p.last
-	if end > start && startsWord(p.src[start]) && p.src[start:end] != "None" {
+	if end > start && startsWord(p.src[start]) && !isKeyword(p.src[start:end]) {
 		p.space(true)
 		switch p.at(p.pos) {
 		case ',', ')', '[':

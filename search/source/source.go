@@ -30,6 +30,9 @@ type Entity struct {
 	Decorated int
 	Signature string // "def f(a, b=1) -> int" as written, without its end of line
 	Doc       string // docstring or the comment that documents it, without quotes
+	// Receiver names the type of a method that is defined outside of it (Go, Rust,
+	// C++). Its Parent is that type, before or after it, if it is in this file.
+	Receiver string
 }
 
 // RefKind is how a file speaks of something.
@@ -46,10 +49,15 @@ const (
 // Ref is one reference.
 type Ref struct {
 	Kind RefKind
-	From int    // index of the innermost entity it stands in, -1: the file itself
-	Name string // dotted, as written
+	// From is the innermost entity it stands in, -1: the file itself. What stands in
+	// a decorator belongs to what is decorated.
+	From int
+	// Name is dotted, as written ("a.b", "A::new", "p->f"). With a leading dot it is
+	// a member of the value of an expression: ".join" in "', '.join(x)".
+	Name string
 	// Of an import: Target is what is taken from the module ("": the module itself,
 	// "*": everything), As its name here ("": its own), Level the leading dots.
+	// Of an Inherits: As is the type that inherits, if it is not in this file.
 	Target string
 	As     string
 	Level  int
