@@ -106,14 +106,6 @@ func dedupe(files []File) []File {
 	return out
 }
 
-func newFile(name, src string, w *words) file {
-	if hasBinaryName(name) || len(src) > largestKept {
-		src = "\x00"
-	}
-	u := newUnit(name, src, w)
-	return file{path: name, test: isTest(name), generated: isGenerated(name, u.src), unit: u}
-}
-
 // finish builds what spans files.
 func (b *Base) finish() {
 	var wg sync.WaitGroup

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -59,7 +60,7 @@ func (v *look) nearest(name string, most int) []near {
 			return true
 		}
 		// An edit changes at most two letters of the set.
-		if bitsApart(letters, letterSet(unique)) > 2*limit {
+		if bits.OnesCount64(letters^letterSet(unique)) > 2*limit {
 			return true
 		}
 		if d := row.distance(asked, unique, limit); d <= limit {
@@ -81,14 +82,6 @@ func letterSet(s string) uint64 {
 		set |= 1 << (lower(s[i]) & 63)
 	}
 	return set
-}
-
-func bitsApart(a, b uint64) int {
-	n := 0
-	for x := a ^ b; x != 0; x &= x - 1 {
-		n++
-	}
-	return n
 }
 
 func commonPrefix(name, folded string) int {

@@ -96,9 +96,11 @@ func (v *look) relationHints(h Hit, asked string) []Hint {
 	switch h.Kind {
 	case "class":
 		add("subclasses", v.subclasses(h.where), "the only subclass of", "%d subclasses of")
-		add("callers", v.callers(h.where), "the only caller of", "%d callers of")
+		callers, _ := v.callers(h.where)
+		add("callers", callers, "the only caller of", "%d callers of")
 	case "function", "method":
-		add("callers", v.callers(h.where), "the only caller of", "%d callers of")
+		callers, _ := v.callers(h.where)
+		add("callers", callers, "the only caller of", "%d callers of")
 		add("overridden", v.overridden(h.where), "what overrides", "%d overrides of")
 		add("overrides", v.overrides(h.where), "the method that is overridden by", "%d methods overridden by")
 	case "variable":

@@ -13,7 +13,7 @@ func (v *look) literal(text string, f filter, most int, word bool, yield func(Hi
 	if text == "" {
 		return
 	}
-	may := v.mayHold(text)
+	may := v.mayHold(text, word)
 	n := 0
 	for _, tests := range []bool{false, true} {
 		done := false
@@ -33,13 +33,13 @@ func (v *look) literal(text string, f filter, most int, word bool, yield func(Hi
 	}
 }
 
-// mayHold says which files can hold a text, by its whole words but the first and last,
-// which the text may cut.
-func (v *look) mayHold(text string) func(int32) bool {
+// mayHold says which files can hold a text, by its whole words; unless the text stands
+// for whole words, the first and the last one may go on.
+func (v *look) mayHold(text string, whole bool) func(int32) bool {
 	var possible map[int32]bool
 	first := true
 	for start, end := nextWord(text, 0); start < len(text); start, end = nextWord(text, end) {
-		if start == 0 || end == len(text) || end-start < 3 {
+		if !whole && (start == 0 || end == len(text)) || end-start < 3 {
 			continue
 		}
 		terms := appendTerms(nil, text[start:end])

@@ -101,6 +101,9 @@ func (v *look) ownersMatch(where at, owners []string) int {
 func (f *file) owners(i int32) []string {
 	var out []string
 	p := f.ents[i].Parent
+	if r := f.ents[i].Receiver; p < 0 && r != "" {
+		out = append(out, r)
+	}
 	for n := 0; p >= 0 && p < len(f.ents) && n < deepest; n++ {
 		out = append(out, f.ents[p].Name)
 		p = f.ents[p].Parent
@@ -211,7 +214,11 @@ func (v *look) byParts(name string, f filter, most int) []Hit {
 		wanted = wanted[:len(wanted)-1]
 	}
 	var hits []Hit
-	v.eachUnique(func(unique string, count int) bool {
+	letters := letterSet(folded)
+	v.eachUnique(func(unique string, _ int) bool {
+		if letters&^letterSet(unique) != 0 && len(wanted) < 2 {
+			return true // a letter is missing, and stems may lack some
+		}
 		score := partScore(unique, folded, wanted)
 		if score == 0 {
 			return true

@@ -9,7 +9,7 @@ func (b *Base) plain() *Base {
 		p := &Base{}
 		for i := range b.files {
 			f := b.files[i]
-			if f.language != "" || f.src == "" || len(f.src) > largestSource {
+			if f.language != "" || f.src == "" {
 				continue
 			}
 			u := &unit{src: f.src}

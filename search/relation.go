@@ -21,6 +21,11 @@ func (v *look) findRelation(a asked, limit int, f filter) section {
 	s.target = &target
 	found, outside := v.relate(a.relation, target.where)
 	s.outside = outside
+	if a.relation == "callers" && target.where.item >= 0 {
+		if _, unclear := v.callers(target.where); unclear > 0 {
+			s.how = fmt.Sprintf("%d more calls of this name cannot be told from those of other definitions", unclear)
+		}
+	}
 	for _, r := range found {
 		h := v.hit(r.where)
 		h.line = r.line
@@ -80,7 +85,8 @@ func (v *look) relate(relation string, of at) (found []related, outside []string
 	switch relation {
 	case "callers":
 		if entity {
-			return v.callers(of), nil
+			found, _ = v.callers(of)
+			return found, nil
 		}
 		return v.importers(of), nil
 	case "calls":

@@ -34,21 +34,43 @@ func (v *look) mentions(name string, yield func(file int32, r *ref)) {
 	}
 }
 
+// mostRivals is how many other definitions of a name may be there before a call that
+// only the name speaks for says nothing.
+const mostRivals = 3
+
+// rivals counts the other functions and classes outside tests that have the target's name
+// and are no kin of it.
+func (v *look) rivals(target at) int {
+	n := 0
+	name := v.file(target.file).ents[target.item].Name
+	v.named(name, func(where at) {
+		f := v.file(where.file)
+		if e := &f.ents[where.item]; where != target && e.Name == name && isScope(e.Kind) && !f.test {
+			n++
+		}
+	})
+	return n
+}
+
 // callers are the entities that call, or are decorated with, the target: those that
 // certainly do, then those of which only the name speaks for it. A call that certainly
-// means something else is left out.
-func (v *look) callers(target at) []related {
+// means something else is left out. unclear counts the calls that could mean too many
+// things.
+func (v *look) callers(target at) (out []related, unclear int) {
 	name := v.file(target.file).ents[target.item].Name
-	var out []related
+	common := v.rivals(target) > mostRivals
 	v.mentions(name, func(file int32, r *ref) {
 		if r.kind != source.Invokes && r.kind != source.Decorates {
 			return
 		}
-		if sure := v.means(file, r, target); sure != unknown {
+		switch sure := v.means(file, r, target); {
+		case sure == possible && common:
+			unclear++
+		case sure != unknown:
 			out = append(out, related{at{file, r.from}, int(r.line), sure})
 		}
 	})
-	return v.distinct(out)
+	return v.distinct(out), unclear
 }
 
 // means says how sure a reference means the target.
@@ -321,16 +343,22 @@ func (v *look) members(of at) []related {
 // call it come first.
 func (v *look) tests(target at) []related {
 	name := v.file(target.file).ents[target.item].Name
+	common := v.rivals(target) > mostRivals
 	var out []related
 	v.mentions(name, func(file int32, r *ref) {
-		if v.file(file).test && r.imp == nil && v.means(file, r, target) != unknown {
-			out = append(out, related{at{file, r.from}, int(r.line), v.means(file, r, target)})
+		if !v.file(file).test || r.imp != nil {
+			return
+		}
+		if sure := v.means(file, r, target); sure == certain || sure == possible && !common {
+			out = append(out, related{at{file, r.from}, int(r.line), sure})
 		}
 	})
-	v.literal(name, filter{kind: "test"}, 200, true, func(h Hit) bool {
-		out = append(out, related{h.where, h.Start, unknown})
-		return true
-	})
+	if !common && len(out) < 20 {
+		v.literal(name, filter{kind: "test"}, 100, true, func(h Hit) bool {
+			out = append(out, related{h.where, h.Start, unknown})
+			return true
+		})
+	}
 	kept := out[:0]
 	for _, r := range out {
 		if v.file(r.where.file).test && r.where.item >= 0 && v.file(r.where.file).ents[r.where.item].Kind == kindFunction {

@@ -67,7 +67,7 @@ func (v *look) top(file int32, name string) (at, bool) {
 	ents := v.file(file).ents
 	found := int32(-1)
 	for i := range ents {
-		if ents[i].Parent < 0 && ents[i].Name == name && (found < 0 || ents[i].Kind != kindVariable) {
+		if ents[i].Parent < 0 && ents[i].Name == name && ents[i].Receiver == "" && (found < 0 || ents[i].Kind != kindVariable) {
 			found = int32(i)
 		}
 	}
@@ -87,7 +87,7 @@ func (v *look) member(class at, name string) (at, bool) {
 // own is the member that the class itself defines; the last one of that name.
 func (v *look) own(class at, name string) (at, bool) {
 	ents := v.file(class.file).ents
-	for i := len(ents) - 1; i > int(class.item); i-- {
+	for i := len(ents) - 1; i >= 0; i-- {
 		if ents[i].Parent == int(class.item) && ents[i].Name == name {
 			return at{class.file, int32(i)}, true
 		}
@@ -98,6 +98,21 @@ func (v *look) own(class at, name string) (at, bool) {
 // exported is what a name at the top of a file means: what the file defines or imports.
 // A whole module is given as at{file, -1}.
 func (v *look) exported(file int32, name string, depth int) (at, bool) {
+	key := scopedName{file, name}
+	if known, ok := v.names[key]; ok && depth == 0 {
+		return known.where, known.ok
+	}
+	where, ok := v.export(file, name, depth)
+	if depth == 0 {
+		if v.names == nil {
+			v.names = map[scopedName]resolved{}
+		}
+		v.names[key] = resolved{where, ok}
+	}
+	return where, ok
+}
+
+func (v *look) export(file int32, name string, depth int) (at, bool) {
 	if e, ok := v.top(file, name); ok {
 		return e, true
 	}
@@ -270,6 +285,9 @@ func (v *look) bases(class at) []at {
 // ancestors are the bases, their bases and so on, nearest first, each once.
 func (v *look) ancestors(class at) []at {
 	const most = 200
+	if known, ok := v.above[class]; ok {
+		return known
+	}
 	seen := map[at]bool{class: true}
 	var out []at
 	for queue := []at{class}; len(queue) > 0 && len(out) < most; queue = queue[1:] {
@@ -281,6 +299,10 @@ func (v *look) ancestors(class at) []at {
 			}
 		}
 	}
+	if v.above == nil {
+		v.above = map[at][]at{}
+	}
+	v.above[class] = out
 	return out
 }
 

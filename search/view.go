@@ -33,6 +33,19 @@ type look struct {
 	over []file
 	// hidden are the files of the base that were changed or removed.
 	hidden map[int32]bool
+	// What the query has found out about classes and names already.
+	above map[at][]at
+	names map[scopedName]resolved
+}
+
+type scopedName struct {
+	file int32
+	name string
+}
+
+type resolved struct {
+	where at
+	ok    bool
 }
 
 // View is a new view without changes. It costs nothing.
@@ -121,7 +134,7 @@ func (v *look) update(path, content string, w *words) {
 		v.hide(int32(i))
 	}
 	f := newFile(path, content, w)
-	if f.language == "" && f.src != "" && len(f.src) <= largestSource {
+	if f.language == "" && f.src != "" {
 		w.read(f.unit) // other text of the base is read when first asked for
 	}
 	i, ok := v.overFind(path)
