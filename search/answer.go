@@ -14,10 +14,8 @@ const (
 	longestLine = 300
 )
 
-// Query answers in text.
-func (v *View) Query(q Query) Answer {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
+// answer answers in text.
+func (v *look) answer(q Query) Answer {
 	if q.MaxChars <= 0 {
 		q.MaxChars = DefaultMaxChars
 	}
@@ -71,7 +69,7 @@ func (w *writer) note(format string, args ...any) {
 	w.text = fmt.Appendf(w.text, format+"\n", args...)
 }
 
-func (v *View) write(w *writer, s section, q Query) {
+func (v *look) write(w *writer, s section, q Query) {
 	w.left = 0
 	w.note("%s", clip(v.heading(s, q), reserve-40))
 	if len(s.hits) == 0 {
@@ -96,7 +94,7 @@ func (v *View) write(w *writer, s section, q Query) {
 }
 
 // heading says what was asked and how much was found.
-func (v *View) heading(s section, q Query) string {
+func (v *look) heading(s section, q Query) string {
 	what := clip(strings.Join(strings.Fields(s.asked.raw), " "), 80)
 	if s.asked.form == formPath && len(q.Lines) > 0 {
 		what = fmt.Sprintf("%s lines %v", s.asked.file, q.Lines)
@@ -112,7 +110,7 @@ func (v *View) heading(s section, q Query) string {
 }
 
 // writeNothing says what to try instead.
-func (v *View) writeNothing(w *writer, s section, q Query) {
+func (v *look) writeNothing(w *writer, s section, q Query) {
 	if s.target != nil {
 		w.line("Nothing in this repository has that relation to it" + v.scope(q) + ".")
 		return
@@ -126,7 +124,7 @@ func (v *View) writeNothing(w *writer, s section, q Query) {
 		return
 	}
 	if f.path != "" || f.kind != "" {
-		if free := v.find(s.asked.raw, 3, filter{}); len(free.hits) > 0 && s.asked.raw != "" {
+		if free := v.findTerm(s.asked.raw, 3, filter{}); len(free.hits) > 0 && s.asked.raw != "" {
 			w.line("Nothing" + v.scope(q) + ". Without that:")
 			for _, h := range free.hits {
 				w.line("  " + v.oneLine(h))
@@ -144,7 +142,7 @@ func (v *View) writeNothing(w *writer, s section, q Query) {
 }
 
 // scope says in words what the query was limited to.
-func (v *View) scope(q Query) string {
+func (v *look) scope(q Query) string {
 	out := ""
 	if q.Path != "" {
 		out += " in " + clip(q.Path, 100)
@@ -155,7 +153,7 @@ func (v *View) scope(q Query) string {
 	return out
 }
 
-func (v *View) holds(f filter) bool {
+func (v *look) holds(f filter) bool {
 	found := false
 	v.each(func(_ int32, file *file) bool {
 		found = f.file(file.path)
@@ -165,7 +163,7 @@ func (v *View) holds(f filter) bool {
 }
 
 // topLevel lists the files and directories at the top of the repository.
-func (v *View) topLevel(most int) []string {
+func (v *look) topLevel(most int) []string {
 	var out []string
 	seen := map[string]bool{}
 	v.each(func(_ int32, f *file) bool {

@@ -48,6 +48,7 @@ type Base struct {
 type docTable struct {
 	file   []int32
 	ent    []int32
+	owner  []int32   // document of the class or function around it, -1: none
 	length []float32 // 1/(1-b+b*length/average), per field that has a length
 	name   []float32
 }
@@ -105,14 +106,6 @@ func dedupe(files []File) []File {
 	return out
 }
 
-func newFile(name, src string, w *words) file {
-	if hasBinaryName(name) || len(src) > largestKept {
-		src = "\x00"
-	}
-	u := newUnit(name, src, w)
-	return file{path: name, test: isTest(name), generated: isGenerated(name, u.src), unit: u}
-}
-
 // finish builds what spans files.
 func (b *Base) finish() {
 	var wg sync.WaitGroup
@@ -157,6 +150,7 @@ func (r *ref) last() string {
 
 // tabulate numbers the documents.
 func (b *Base) tabulate() {
+	b.stats = stats{}
 	n := 0
 	words := 0.0
 	for i := range b.files {
@@ -175,23 +169,36 @@ func (b *Base) tabulate() {
 		b.stats.file = words / float64(b.stats.files)
 	}
 	b.docs = docTable{
-		file: make([]int32, 0, n), ent: make([]int32, 0, n),
+		file: make([]int32, 0, n), ent: make([]int32, 0, n), owner: make([]int32, 0, n),
 		length: make([]float32, 0, n), name: make([]float32, 0, n),
 	}
 	b.fileFactor = make([]float32, len(b.files))
 	for i := range b.files {
 		b.fileFactor[i] = b.files[i].lengthFactor(&b.stats)
-		for _, d := range b.files[i].docs {
-			b.docs.add(int32(i), d, &b.stats)
-		}
+		b.docs.add(int32(i), b.files[i].unit, &b.stats)
 	}
 }
 
-func (t *docTable) add(file int32, d document, s *stats) {
-	t.file = append(t.file, file)
-	t.ent = append(t.ent, d.ent)
-	t.length = append(t.length, lengthFactor(float64(d.length), s.length, weights.lengthB))
-	t.name = append(t.name, lengthFactor(float64(d.nameLen), 2.5, weights.nameB))
+// add adds the documents of a file.
+func (t *docTable) add(file int32, u *unit, s *stats) {
+	first := len(t.file)
+	for i, d := range u.docs {
+		t.file = append(t.file, file)
+		t.ent = append(t.ent, d.ent)
+		t.length = append(t.length, lengthFactor(float64(d.length), s.length, weights.lengthB))
+		t.name = append(t.name, lengthFactor(float64(d.nameLen), 2.5, weights.nameB))
+		owner := int32(-1)
+		if d.ent >= 0 {
+			// Documents are in the order of the entities, so an owner's is before it.
+			for j := i - 1; j > 0; j-- {
+				if int(u.docs[j].ent) == u.ents[d.ent].Parent {
+					owner = int32(first + j)
+					break
+				}
+			}
+		}
+		t.owner = append(t.owner, owner)
+	}
 }
 
 // lengthFactor is what the length of a file multiplies its saturation with.

@@ -50,7 +50,7 @@ func (b buckets) of(name string) []at {
 	return b.items[begin:b.ends[h]]
 }
 
-// lastName is the part of a dotted name after its last dot.
+// lastName is the last part of a name such as a.b, A::b or p->b.
 func lastName(dotted string) string {
-	return dotted[strings.LastIndexByte(dotted, '.')+1:]
+	return dotted[strings.LastIndexAny(dotted, ".:>")+1:]
 }

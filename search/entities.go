@@ -20,6 +20,9 @@ const deepest = 32
 func (u *unit) qualified(i int32) string {
 	name := u.ents[i].Name
 	p := u.ents[i].Parent
+	if r := u.ents[i].Receiver; p < 0 && r != "" {
+		return r + "." + name
+	}
 	for n := 0; p >= 0 && p < len(u.ents) && n < deepest; n++ {
 		name = u.ents[p].Name + "." + name
 		p = u.ents[p].Parent
@@ -34,7 +37,7 @@ func (u *unit) kindOf(i int32) string {
 	case kindClass:
 		return "class"
 	case kindFunction:
-		if e.Parent >= 0 && e.Parent < len(u.ents) && u.ents[e.Parent].Kind == kindClass {
+		if e.Receiver != "" || e.Parent >= 0 && e.Parent < len(u.ents) && u.ents[e.Parent].Kind == kindClass {
 			return "method"
 		}
 		return "function"

@@ -2,12 +2,13 @@ package search
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 )
 
 // eachUnique calls yield with every name of an entity once, as one of them writes it.
-func (v *View) eachUnique(yield func(name string, count int) bool) {
+func (v *look) eachUnique(yield func(name string, count int) bool) {
 	for _, n := range v.base.uniqueNames() {
 		if !yield(n, 1) {
 			return
@@ -42,7 +43,7 @@ type near struct {
 }
 
 // nearest lists names within two edits (one for short names), nearest first.
-func (v *View) nearest(name string, most int) []near {
+func (v *look) nearest(name string, most int) []near {
 	asked := strings.ToLower(name)
 	limit := 2
 	if len(asked) < 5 {
@@ -59,7 +60,7 @@ func (v *View) nearest(name string, most int) []near {
 			return true
 		}
 		// An edit changes at most two letters of the set.
-		if bitsApart(letters, letterSet(unique)) > 2*limit {
+		if bits.OnesCount64(letters^letterSet(unique)) > 2*limit {
 			return true
 		}
 		if d := row.distance(asked, unique, limit); d <= limit {
@@ -81,14 +82,6 @@ func letterSet(s string) uint64 {
 		set |= 1 << (lower(s[i]) & 63)
 	}
 	return set
-}
-
-func bitsApart(a, b uint64) int {
-	n := 0
-	for x := a ^ b; x != 0; x &= x - 1 {
-		n++
-	}
-	return n
 }
 
 func commonPrefix(name, folded string) int {
@@ -137,7 +130,7 @@ func (d *distanceRows) distance(asked, name string, limit int) int {
 }
 
 // byDistance finds entities with a misspelt name. owners are the parts before it.
-func (v *View) byDistance(name string, f filter, most int) []Hit {
+func (v *look) byDistance(name string, f filter, most int) []Hit {
 	parts := strings.Split(name, ".")
 	last := parts[len(parts)-1]
 	if len(last) < 3 {
@@ -162,7 +155,7 @@ func (v *View) byDistance(name string, f filter, most int) []Hit {
 }
 
 // ownersNear is the share of the owners asked for that the entity has, misspelt ones too.
-func (v *View) ownersNear(where at, owners []string) float64 {
+func (v *look) ownersNear(where at, owners []string) float64 {
 	chain := v.file(where.file).owners(where.item)
 	var row distanceRows
 	n := 0

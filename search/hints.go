@@ -10,7 +10,7 @@ const mostHints = 3
 
 // hints are the next queries worth asking after what was found. Each is computed from
 // the index: a hint that would find nothing is not given.
-func (v *View) hints(sections []section, q Query) []Hint {
+func (v *look) hints(sections []section, q Query) []Hint {
 	var out []Hint
 	for _, s := range sections {
 		for _, h := range v.hintsOf(s, q) {
@@ -34,7 +34,7 @@ func hasHint(hints []Hint, h Hint) bool {
 	return false
 }
 
-func (v *View) hintsOf(s section, q Query) []Hint {
+func (v *look) hintsOf(s section, q Query) []Hint {
 	if len(s.hits) == 0 {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (v *View) hintsOf(s section, q Query) []Hint {
 }
 
 // bestEntity is the first hit that is an entity, or stands in one.
-func (v *View) bestEntity(s section) (Hit, bool) {
+func (v *look) bestEntity(s section) (Hit, bool) {
 	for _, h := range s.hits {
 		if h.where.file >= 0 && h.where.item >= 0 {
 			return v.hit(h.where), true
@@ -80,7 +80,7 @@ func termHint(term, shows string) Hint {
 }
 
 // relationHints name the relations of an entity that hold something.
-func (v *View) relationHints(h Hit, asked string) []Hint {
+func (v *look) relationHints(h Hit, asked string) []Hint {
 	var out []Hint
 	add := func(relation string, found []related, one, many string) {
 		if len(found) == 0 || relation == asked {
@@ -96,9 +96,11 @@ func (v *View) relationHints(h Hit, asked string) []Hint {
 	switch h.Kind {
 	case "class":
 		add("subclasses", v.subclasses(h.where), "the only subclass of", "%d subclasses of")
-		add("callers", v.callers(h.where), "the only caller of", "%d callers of")
+		callers, _ := v.callers(h.where)
+		add("callers", callers, "the only caller of", "%d callers of")
 	case "function", "method":
-		add("callers", v.callers(h.where), "the only caller of", "%d callers of")
+		callers, _ := v.callers(h.where)
+		add("callers", callers, "the only caller of", "%d callers of")
 		add("overridden", v.overridden(h.where), "what overrides", "%d overrides of")
 		add("overrides", v.overrides(h.where), "the method that is overridden by", "%d methods overridden by")
 	case "variable":
@@ -111,7 +113,7 @@ func (v *View) relationHints(h Hit, asked string) []Hint {
 }
 
 // ids lists the first places by their qualified names.
-func (v *View) ids(found []related, most int) string {
+func (v *look) ids(found []related, most int) string {
 	var names []string
 	for _, r := range found[:min(len(found), most)] {
 		h := v.hit(r.where)
@@ -124,7 +126,7 @@ func (v *View) ids(found []related, most int) string {
 }
 
 // narrower is the same query in the directory that holds most of what was found.
-func (v *View) narrower(s section, q Query) (Hint, bool) {
+func (v *look) narrower(s section, q Query) (Hint, bool) {
 	count := map[string]int{}
 	for _, h := range s.hits {
 		for d := parentOf(h.Path); d != ""; d = parentOf(d) {

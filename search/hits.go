@@ -21,10 +21,8 @@ type section struct {
 // defaultLimit is how many hits a term gives when the query does not say.
 const defaultLimit = 20
 
-// Hits are the things found, best first, each once.
-func (v *View) Hits(q Query) []Hit {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
+// find lists the things found, best first, each once.
+func (v *look) find(q Query) []Hit {
 	var out []Hit
 	seen := map[string]bool{}
 	for _, s := range v.sections(q) {
@@ -40,7 +38,7 @@ func (v *View) Hits(q Query) []Hit {
 }
 
 // sections asks each part of a query.
-func (v *View) sections(q Query) []section {
+func (v *look) sections(q Query) []section {
 	f := newFilter(q)
 	var out []section
 	if len(q.Lines) > 0 {
@@ -48,7 +46,7 @@ func (v *View) sections(q Query) []section {
 	}
 	for _, term := range q.Terms {
 		if strings.TrimSpace(term) != "" {
-			out = append(out, v.find(term, limitOf(q), f))
+			out = append(out, v.findTerm(term, limitOf(q), f))
 		}
 	}
 	if strings.TrimSpace(q.Pattern) != "" {
@@ -75,7 +73,7 @@ func (s *section) cut(limit int) {
 	s.hits = s.hits[:min(len(s.hits), limit)]
 }
 
-func (v *View) find(term string, limit int, f filter) section {
+func (v *look) findTerm(term string, limit int, f filter) section {
 	a := parseTerm(term)
 	var s section
 	switch {
@@ -96,12 +94,12 @@ func (v *View) find(term string, limit int, f filter) section {
 	return s
 }
 
-func (v *View) findPath(a asked, f filter) section {
+func (v *look) findPath(a asked, f filter) section {
 	return section{asked: a, hits: v.byPath(a.file, f), exact: true}
 }
 
 // findName finds a name as it is, else what it may have meant.
-func (v *View) findName(a asked, limit int, f filter) section {
+func (v *look) findName(a asked, limit int, f filter) section {
 	s := section{asked: a, exact: true}
 	if a.kind != "" && f.kind == "" {
 		f.kind = a.kind
@@ -131,7 +129,7 @@ func (v *View) findName(a asked, limit int, f filter) section {
 }
 
 // nearNames are misspelt names, and names of which the one asked for is a part.
-func (v *View) nearNames(a asked, limit int, f filter) []Hit {
+func (v *look) nearNames(a asked, limit int, f filter) []Hit {
 	hits := v.byDistance(a.name, f, limit)
 	if a.file != "" {
 		kept := hits[:0]
@@ -176,7 +174,7 @@ func distinctHits(hits []Hit) []Hit {
 }
 
 // wordLines are lines that hold the text as a word.
-func (v *View) wordLines(text string, most int, f filter) []Hit {
+func (v *look) wordLines(text string, most int, f filter) []Hit {
 	var out []Hit
 	v.literal(text, f, most, true, func(h Hit) bool {
 		out = append(out, h)
@@ -186,7 +184,7 @@ func (v *View) wordLines(text string, most int, f filter) []Hit {
 }
 
 // findText finds lines, in another case if there are none in this one.
-func (v *View) findText(a asked, limit int, f filter) section {
+func (v *look) findText(a asked, limit int, f filter) section {
 	s := section{asked: a, exact: true}
 	v.literal(a.raw, f, 20*limit, false, func(h Hit) bool {
 		s.hits = append(s.hits, h)
@@ -200,7 +198,7 @@ func (v *View) findText(a asked, limit int, f filter) section {
 }
 
 // findFree finds the text as it stands, then what its words are about.
-func (v *View) findFree(a asked, limit int, f filter) section {
+func (v *look) findFree(a asked, limit int, f filter) section {
 	s := section{asked: a}
 	if len(a.raw) <= 200 && !strings.Contains(a.raw, "\n") && f.kind == "" {
 		v.literal(a.raw, f, 10, false, func(h Hit) bool {
@@ -217,11 +215,11 @@ func (v *View) findFree(a asked, limit int, f filter) section {
 
 // ranked are the entities that a text is about. Other text of the repository is asked
 // when nothing else is there, or when the filter names it.
-func (v *View) ranked(text string, limit int, f filter) []Hit {
+func (v *look) ranked(text string, limit int, f filter) []Hit {
 	q := newQuestion(text)
 	keep := func(i int32, file *file) bool { return file.language != "" && f.keep(i, file) }
 	var hits []Hit
-	add := func(v *View, r []ranked) {
+	add := func(v *look, r []ranked) {
 		for _, x := range r {
 			h := v.hit(x.where)
 			h.Score = x.score
@@ -252,7 +250,7 @@ func (v *View) ranked(text string, limit int, f filter) []Hit {
 }
 
 // hit describes what stands at a place.
-func (v *View) hit(where at) Hit {
+func (v *look) hit(where at) Hit {
 	f := v.file(where.file)
 	if where.item < 0 {
 		return Hit{Path: f.path, Kind: "file", Name: baseName(f.path), Qualified: f.path, Start: 1, End: f.lineCount(), where: where, test: f.test}

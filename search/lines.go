@@ -6,7 +6,7 @@ import (
 )
 
 // findLines finds the entities around lines of one file.
-func (v *View) findLines(q Query, f filter) section {
+func (v *look) findLines(q Query, f filter) section {
 	s := section{asked: asked{form: formPath, raw: q.Path, file: f.path}, exact: true}
 	i, ok := v.oneFile(f)
 	if !ok {
@@ -44,7 +44,7 @@ func (v *View) findLines(q Query, f filter) section {
 }
 
 // oneFile is the only file inside the path of a filter.
-func (v *View) oneFile(f filter) (int32, bool) {
+func (v *look) oneFile(f filter) (int32, bool) {
 	if i, ok := v.lookup(f.path); ok {
 		return i, true
 	}

@@ -9,11 +9,11 @@ import (
 // literal calls yield with every line that holds text, in the order of paths, tests
 // last, until most were found or yield says no. With word the text must not go on as
 // a word on either side. Where of a hit is the entity that the line is in.
-func (v *View) literal(text string, f filter, most int, word bool, yield func(Hit) bool) {
+func (v *look) literal(text string, f filter, most int, word bool, yield func(Hit) bool) {
 	if text == "" {
 		return
 	}
-	may := v.mayHold(text)
+	may := v.mayHold(text, word)
 	n := 0
 	for _, tests := range []bool{false, true} {
 		done := false
@@ -33,13 +33,13 @@ func (v *View) literal(text string, f filter, most int, word bool, yield func(Hi
 	}
 }
 
-// mayHold says which files can hold a text, by its whole words but the first and last,
-// which the text may cut.
-func (v *View) mayHold(text string) func(int32) bool {
+// mayHold says which files can hold a text, by its whole words; unless the text stands
+// for whole words, the first and the last one may go on.
+func (v *look) mayHold(text string, whole bool) func(int32) bool {
 	var possible map[int32]bool
 	first := true
 	for start, end := nextWord(text, 0); start < len(text); start, end = nextWord(text, end) {
-		if start == 0 || end == len(text) || end-start < 3 {
+		if !whole && (start == 0 || end == len(text)) || end-start < 3 {
 			continue
 		}
 		terms := appendTerms(nil, text[start:end])
@@ -62,7 +62,7 @@ func (v *View) mayHold(text string) func(int32) bool {
 }
 
 // lines calls yield with each line of a file that holds text, once a line.
-func (v *View) lines(i int32, text string, word bool, yield func(Hit) bool) bool {
+func (v *look) lines(i int32, text string, word bool, yield func(Hit) bool) bool {
 	f := v.file(i)
 	line, counted := 1, 0
 	for from := 0; ; {
@@ -133,7 +133,7 @@ func clip(s string, n int) string {
 }
 
 // byPath finds files and directories by a path, its end, or a glob.
-func (v *View) byPath(asked string, f filter) []Hit {
+func (v *look) byPath(asked string, f filter) []Hit {
 	var hits []Hit
 	dirs := map[string]bool{}
 	v.each(func(i int32, file *file) bool {
@@ -167,7 +167,7 @@ func parentOf(p string) string {
 }
 
 // nearPaths are the paths most like one that does not exist.
-func (v *View) nearPaths(asked string, most int) []string {
+func (v *look) nearPaths(asked string, most int) []string {
 	base := strings.ToLower(baseName(asked))
 	type scored struct {
 		path string

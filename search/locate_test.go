@@ -69,7 +69,7 @@ type verdict struct{ file, function int }
 const never = 1 << 20
 
 func judge(v *View, c locateCase) verdict {
-	hits := v.Hits(Query{Terms: []string{c.Query}, Limit: 60})
+	hits, _ := v.Hits(Query{Terms: []string{c.Query}, Limit: 300})
 	var files, functions []string
 	for _, h := range hits {
 		if !slices.Contains(files, h.Path) {
@@ -165,7 +165,7 @@ func byBase(rows []locateCase) [][]locateCase {
 // snapshots reads commits of bare repositories; a blob is read and scanned once.
 type snapshots struct {
 	root  string
-	units map[string]*unit
+	units map[string]file
 	pipes map[string]*blobPipe
 	words *words
 }
@@ -177,7 +177,7 @@ type blobPipe struct {
 }
 
 func newSnapshots(root string) *snapshots {
-	return &snapshots{root: root, units: map[string]*unit{}, pipes: map[string]*blobPipe{}, words: newWords()}
+	return &snapshots{root: root, units: map[string]file{}, pipes: map[string]*blobPipe{}, words: newWords()}
 }
 
 func (s *snapshots) dir(snapshot string) string {
@@ -201,8 +201,9 @@ func (s *snapshots) base(t testing.TB, snapshot, commit string) *Base {
 		if fields[1] != "blob" || !strings.HasSuffix(name, ".py") || fields[0] == "120000" {
 			continue
 		}
-		u := *s.unit(t, snapshot, fields[2], name)
-		b.files = append(b.files, file{path: name, test: isTest(name), generated: isGenerated(name, u.src), unit: &u})
+		f := s.file(t, snapshot, fields[2], name)
+		u := *f.unit
+		b.files = append(b.files, file{path: name, test: isTest(name), generated: f.generated, unit: &u})
 	}
 	slices.SortFunc(b.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	b.finish()
@@ -217,13 +218,13 @@ func (s *snapshots) list(t testing.TB, snapshot, commit string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-func (s *snapshots) unit(t testing.TB, snapshot, blob, name string) *unit {
-	if u := s.units[blob]; u != nil {
-		return u
+func (s *snapshots) file(t testing.TB, snapshot, blob, name string) file {
+	f, ok := s.units[blob]
+	if !ok {
+		f = newFile(name, string(s.blob(t, snapshot, blob)), s.words)
+		s.units[blob] = f
 	}
-	u := newUnit(name, string(s.blob(t, snapshot, blob)), s.words)
-	s.units[blob] = u
-	return u
+	return f
 }
 
 func (s *snapshots) blob(t testing.TB, snapshot, blob string) []byte {

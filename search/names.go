@@ -22,7 +22,7 @@ const (
 
 // byName finds entities by a dotted name: the last part is the entity's, those before
 // it belong to what it is defined in, or to its module.
-func (v *View) byName(name, file string, f filter) []Hit {
+func (v *look) byName(name, file string, f filter) []Hit {
 	parts := strings.Split(name, ".")
 	last := parts[len(parts)-1]
 	var hits []Hit
@@ -50,7 +50,7 @@ func (v *View) byName(name, file string, f filter) []Hit {
 }
 
 // named calls yield with each entity whose name is the same but for case and underscores.
-func (v *View) named(name string, yield func(at)) {
+func (v *look) named(name string, yield func(at)) {
 	for _, where := range v.base.names.of(name) {
 		if v.hidden[where.file] {
 			continue
@@ -75,7 +75,7 @@ func sameName(a, b string) bool {
 // ownersMatch is 0 when the names before the last are not those of the owners of the
 // entity; 1 when they are, the nearest first; 2 when one is left out in between, and so
 // on. The module and its packages are the outermost owners.
-func (v *View) ownersMatch(where at, owners []string) int {
+func (v *look) ownersMatch(where at, owners []string) int {
 	f := v.file(where.file)
 	chain := f.owners(where.item)
 	depth, at := 1, 0
@@ -101,6 +101,9 @@ func (v *View) ownersMatch(where at, owners []string) int {
 func (f *file) owners(i int32) []string {
 	var out []string
 	p := f.ents[i].Parent
+	if r := f.ents[i].Receiver; p < 0 && r != "" {
+		out = append(out, r)
+	}
 	for n := 0; p >= 0 && p < len(f.ents) && n < deepest; n++ {
 		out = append(out, f.ents[p].Name)
 		p = f.ents[p].Parent
@@ -145,7 +148,7 @@ func extension(p string) string {
 }
 
 // prior orders hits that were found in the same way.
-func (v *View) prior(h Hit) float64 {
+func (v *look) prior(h Hit) float64 {
 	score := 0.0
 	if h.test {
 		score -= perTestFile
@@ -169,7 +172,7 @@ func sortHits(hits []Hit) {
 }
 
 // byGlob finds entities whose name, or qualified name, a glob matches.
-func (v *View) byGlob(pattern string, f filter) []Hit {
+func (v *look) byGlob(pattern string, f filter) []Hit {
 	var hits []Hit
 	patterns := expandBraces(pattern, 64)
 	dotted := strings.Contains(pattern, ".")
@@ -201,7 +204,7 @@ func (v *View) byGlob(pattern string, f filter) []Hit {
 
 // byParts finds entities whose name has all parts of the one asked for, or begins with
 // it: "queryset bulk", "bulk" or "in_bul" find in_bulk.
-func (v *View) byParts(name string, f filter, most int) []Hit {
+func (v *look) byParts(name string, f filter, most int) []Hit {
 	folded := foldName(name)
 	if len(folded) < 3 {
 		return nil
@@ -211,7 +214,11 @@ func (v *View) byParts(name string, f filter, most int) []Hit {
 		wanted = wanted[:len(wanted)-1]
 	}
 	var hits []Hit
-	v.eachUnique(func(unique string, count int) bool {
+	letters := letterSet(folded)
+	v.eachUnique(func(unique string, _ int) bool {
+		if letters&^letterSet(unique) != 0 && len(wanted) < 2 {
+			return true // a letter is missing, and stems may lack some
+		}
 		score := partScore(unique, folded, wanted)
 		if score == 0 {
 			return true

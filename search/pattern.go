@@ -64,7 +64,7 @@ func (p *pattern) literal(text string) {
 
 // findPattern finds code by its form. Hits that are a whole definition are entities,
 // others the lines that matched.
-func (v *View) findPattern(text string, limit int, f filter) section {
+func (v *look) findPattern(text string, limit int, f filter) section {
 	s := section{asked: asked{form: formText, raw: text}, exact: true}
 	p := parsePattern(text)
 	if len(p.tokens) == 0 || p.tokens[0].kind >= tokHole && len(p.words) == 0 {
@@ -80,8 +80,14 @@ func (v *View) findPattern(text string, limit int, f filter) section {
 			if file.test != tests || file.language == "" || !f.keep(i, file) || !may(i, file) {
 				return true
 			}
-			tokens = tokenize(tokens[:0], file.src, file.language == "python")
 			m := matcher{pattern: p.tokens, tokens: tokens, src: file.src}
+			hash := file.language == "python"
+			if !m.worth(hash) {
+				tokens = m.tokens
+				return true
+			}
+			tokens = tokenize(m.tokens[:0], file.src, hash)
+			m.tokens = tokens
 			m.all(func(from, to int) bool {
 				h := v.matchHit(i, tokens[from], tokens[to-1], m.bound())
 				if f.kind != "text" && !f.hit(h) {
@@ -100,7 +106,7 @@ func (v *View) findPattern(text string, limit int, f filter) section {
 	return s
 }
 
-func (v *View) matchHit(i int32, first, last token, bound string) Hit {
+func (v *look) matchHit(i int32, first, last token, bound string) Hit {
 	f := v.file(i)
 	e := f.at(int(first.line))
 	end := int(last.line) + strings.Count(last.text, "\n")
@@ -122,7 +128,7 @@ func (v *View) matchHit(i int32, first, last token, bound string) Hit {
 }
 
 // filesWith says which files can hold all words.
-func (v *View) filesWith(words []string) func(int32, *file) bool {
+func (v *look) filesWith(words []string) func(int32, *file) bool {
 	var possible []bool
 	for _, w := range words {
 		terms := appendTerms(nil, w)
@@ -159,6 +165,7 @@ type matcher struct {
 	holes   []hole
 	steps   int
 	indent  int32 // of the line that the match began on
+	ran     bool  // out of tokens: with more of them there might be a match
 }
 
 type hole struct {
@@ -168,6 +175,49 @@ type hole struct {
 
 // mostSteps bounds the work at one start, so that no pattern can take long.
 const mostSteps = 20_000
+
+// window is how many bytes a match without … is looked for in, at first.
+const window = 1500
+
+// worth looks quickly whether a file may have a match: a pattern that begins with a word
+// is tried where that word stands, which may still be in a string or comment.
+func (m *matcher) worth(hash bool) bool {
+	first := m.pattern[0]
+	if first.kind != tokWord {
+		return true
+	}
+	for _, t := range m.pattern {
+		if t.kind == tokBlock {
+			return true
+		}
+	}
+	for from := 0; ; {
+		n := strings.Index(m.src[from:], first.text)
+		if n < 0 {
+			return false
+		}
+		n += from
+		from = n + len(first.text)
+		if !wholeWord(m.src, n, from) {
+			continue
+		}
+		if from+window >= len(m.src) {
+			return true
+		}
+		// A few lines are most often enough to see that it does not match.
+		for _, size := range [...]int{120, window} {
+			m.tokens = tokenize(m.tokens[:0], m.src[n:n+size], hash)
+			m.steps, m.holes, m.ran = 0, m.holes[:0], false
+			_, ok := m.match(0, 0)
+			if ok || m.ran && size == window {
+				return true
+			}
+			if !m.ran {
+				break
+			}
+		}
+	}
+}
 
 // all calls yield with each match, tokens[from:to], none inside another.
 func (m *matcher) all(yield func(from, to int) bool) {
@@ -226,7 +276,11 @@ func (m *matcher) match(p, t int) (end int, ok bool) {
 	if want.text == ":" && t < len(m.tokens) && m.tokens[t].text == "->" {
 		t = m.afterType(t)
 	}
-	if t >= len(m.tokens) || m.tokens[t].text != want.text && !(want.kind == tokString && sameString(want.text, m.tokens[t].text)) {
+	if t >= len(m.tokens) {
+		m.ran = true
+		return 0, false
+	}
+	if m.tokens[t].text != want.text && !(want.kind == tokString && sameString(want.text, m.tokens[t].text)) {
 		return 0, false
 	}
 	return m.match(p+1, t+1)
@@ -301,6 +355,7 @@ func (m *matcher) sequence(p, t int, one bool) (int, bool) {
 		}
 		m.holes = m.holes[:n]
 	}
+	m.ran = true
 	return 0, false
 }
 

@@ -9,7 +9,7 @@ func (b *Base) plain() *Base {
 		p := &Base{}
 		for i := range b.files {
 			f := b.files[i]
-			if f.language != "" || f.src == "" || len(f.src) > largestSource {
+			if f.language != "" || f.src == "" {
 				continue
 			}
 			u := &unit{src: f.src}
@@ -24,8 +24,8 @@ func (b *Base) plain() *Base {
 }
 
 // plainView is a view of the files that no scanner reads, without those that changed.
-func (v *View) plainView() *View {
-	p := v.base.plain().View()
+func (v *look) plainView() *look {
+	p := &look{base: v.base.plain()}
 	for i := range v.hidden {
 		if j, ok := p.base.find(v.base.files[i].path); ok {
 			p.hide(int32(j))
@@ -40,7 +40,7 @@ func (v *View) plainView() *View {
 }
 
 // plainHits ranks other text. Its hits keep the numbers of v.
-func (v *View) plainHits(other *View, q question, limit int, f filter) []Hit {
+func (v *look) plainHits(other *look, q question, limit int, f filter) []Hit {
 	if f.kind != "" && f.kind != "file" && f.kind != "test" {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (v *View) plainHits(other *View, q question, limit int, f filter) []Hit {
 }
 
 // foldedLines is literal search without regard to the case of ASCII letters.
-func (v *View) foldedLines(text string, f filter, most int, yield func(Hit)) {
+func (v *look) foldedLines(text string, f filter, most int, yield func(Hit)) {
 	wanted := strings.ToLower(text)
 	if wanted == "" {
 		return

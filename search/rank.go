@@ -58,15 +58,13 @@ func (t *fieldTable) count(c uint16, nameFactor, lengthFactor float32) float32 {
 }
 
 // rank scores all documents that pass keep, best first, most of them at the most.
-func (v *View) rank(q question, keep func(i int32, f *file) bool, most int) []ranked {
+func (v *look) rank(q question, keep func(i int32, f *file) bool, most int) []ranked {
 	b := v.base
 	s := scoresPool.Get().(*scores)
 	defer scoresPool.Put(s)
 	table := docTable{}
 	for i := range v.over {
-		for _, d := range v.over[i].docs {
-			table.add(int32(len(b.files)+i), d, &b.stats)
-		}
+		table.add(int32(len(b.files)+i), v.over[i].unit, &b.stats)
 	}
 	s.reset(len(b.docs.file)+len(table.file), len(b.files)+len(v.over))
 	fields := newFieldTable()
@@ -77,8 +75,18 @@ func (v *View) rank(q question, keep func(i int32, f *file) bool, most int) []ra
 	if len(v.over) > 0 {
 		v.addOverlay(s, fields, chosen, &table)
 	}
-	v.addPlaces(s, q)
+	v.addPlaces(s, q, &table, mostOf(chosen))
 	return v.best(s, &table, keep, most)
+}
+
+// mostOf is the score that no document can reach: what a text names outright is worth a
+// share of it, so that a long question does not drown it.
+func mostOf(chosen []scoredTerm) float32 {
+	sum := float32(0)
+	for _, t := range chosen {
+		sum += t.weight
+	}
+	return sum
 }
 
 // scoredTerm is a term of a question with its weight, rarity included.
@@ -97,7 +105,7 @@ func (b *Base) choose(words []weightedTerm) []scoredTerm {
 		docs, tfs := b.words.find(w.term)
 		df := float64(len(docs))
 		idf := math.Log(1 + (n-df+0.5)/(df+0.5))
-		if df > n/8 && n > 200 {
+		if df == 0 || df > n*weights.common && n > 200 {
 			continue // in so many documents a word tells nothing
 		}
 		out = append(out, scoredTerm{w.term, float32(w.weight * idf), docs, tfs})
@@ -131,7 +139,7 @@ func (b *Base) addTerm(s *scores, fields *fieldTable, t scoredTerm) {
 }
 
 // addOverlay does the same for changed files, whose words are few enough to walk.
-func (v *View) addOverlay(s *scores, fields *fieldTable, chosen []scoredTerm, table *docTable) {
+func (v *look) addOverlay(s *scores, fields *fieldTable, chosen []scoredTerm, table *docTable) {
 	asked := make(map[term]float32, len(chosen))
 	for _, t := range chosen {
 		asked[t.term] = t.weight
@@ -166,7 +174,7 @@ func (v *View) addOverlay(s *scores, fields *fieldTable, chosen []scoredTerm, ta
 }
 
 // best picks the documents with the highest scores.
-func (v *View) best(s *scores, over *docTable, keep func(i int32, f *file) bool, most int) []ranked {
+func (v *look) best(s *scores, over *docTable, keep func(i int32, f *file) bool, most int) []ranked {
 	var out []ranked
 	floor := math.Inf(-1)
 	baseDocs := len(v.base.docs.file)
@@ -189,6 +197,9 @@ func (v *View) best(s *scores, over *docTable, keep func(i int32, f *file) bool,
 			continue
 		}
 		total := float64(score) + weights.file*float64(s.file[i])
+		if o := t.owner[j]; o >= 0 {
+			total += weights.owner * float64(s.doc[d-j+int(o)])
+		}
 		total *= factorOf(f, t.ent[j])
 		if total <= floor {
 			continue

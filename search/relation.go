@@ -4,7 +4,7 @@ import "fmt"
 
 // findRelation answers "callers:Class.method" and its like, for the best entity of that
 // name.
-func (v *View) findRelation(a asked, limit int, f filter) section {
+func (v *look) findRelation(a asked, limit int, f filter) section {
 	s := section{asked: a, exact: true}
 	target, ok := v.target(a)
 	if !ok {
@@ -21,6 +21,11 @@ func (v *View) findRelation(a asked, limit int, f filter) section {
 	s.target = &target
 	found, outside := v.relate(a.relation, target.where)
 	s.outside = outside
+	if a.relation == "callers" && target.where.item >= 0 {
+		if _, unclear := v.callers(target.where); unclear > 0 {
+			s.how = fmt.Sprintf("%d more calls of this name cannot be told from those of other definitions", unclear)
+		}
+	}
 	for _, r := range found {
 		h := v.hit(r.where)
 		h.line = r.line
@@ -40,7 +45,7 @@ func (v *View) findRelation(a asked, limit int, f filter) section {
 }
 
 // target is the entity or file that a relation is asked of.
-func (v *View) target(a asked) (Hit, bool) {
+func (v *look) target(a asked) (Hit, bool) {
 	if a.name == "" {
 		if i, ok := v.lookup(a.file); ok {
 			return v.hit(at{i, -1}), true
@@ -63,7 +68,7 @@ func (v *View) target(a asked) (Hit, bool) {
 }
 
 // moduleHits are the files that a dotted name of a module means.
-func (v *View) moduleHits(name string) func(yield func(Hit) bool) {
+func (v *look) moduleHits(name string) func(yield func(Hit) bool) {
 	return func(yield func(Hit) bool) {
 		for _, h := range v.byPath(dotsToSlashes(name), filter{kind: "file"}) {
 			if !yield(h) {
@@ -75,12 +80,13 @@ func (v *View) moduleHits(name string) func(yield func(Hit) bool) {
 
 // relate follows a relation. Of a class the calls are those of its methods, and its
 // callers those who make one.
-func (v *View) relate(relation string, of at) (found []related, outside []string) {
+func (v *look) relate(relation string, of at) (found []related, outside []string) {
 	entity := of.item >= 0
 	switch relation {
 	case "callers":
 		if entity {
-			return v.callers(of), nil
+			found, _ = v.callers(of)
+			return found, nil
 		}
 		return v.importers(of), nil
 	case "calls":
@@ -120,7 +126,7 @@ func (v *View) relate(relation string, of at) (found []related, outside []string
 }
 
 // testsOf are the test files that import a file, or are named after it.
-func (v *View) testsOf(of int32) []related {
+func (v *look) testsOf(of int32) []related {
 	base := moduleBase(v.file(of).path)
 	var out []related
 	for _, r := range v.importers(at{of, -1}) {

@@ -16,7 +16,7 @@ type related struct {
 }
 
 // mentions calls yield with every reference whose last name is name.
-func (v *View) mentions(name string, yield func(file int32, r *ref)) {
+func (v *look) mentions(name string, yield func(file int32, r *ref)) {
 	for _, where := range v.base.refs.of(name) {
 		if v.hidden[where.file] {
 			continue
@@ -34,25 +34,47 @@ func (v *View) mentions(name string, yield func(file int32, r *ref)) {
 	}
 }
 
+// mostRivals is how many other definitions of a name may be there before a call that
+// only the name speaks for says nothing.
+const mostRivals = 3
+
+// rivals counts the other functions and classes outside tests that have the target's name
+// and are no kin of it.
+func (v *look) rivals(target at) int {
+	n := 0
+	name := v.file(target.file).ents[target.item].Name
+	v.named(name, func(where at) {
+		f := v.file(where.file)
+		if e := &f.ents[where.item]; where != target && e.Name == name && isScope(e.Kind) && !f.test {
+			n++
+		}
+	})
+	return n
+}
+
 // callers are the entities that call, or are decorated with, the target: those that
 // certainly do, then those of which only the name speaks for it. A call that certainly
-// means something else is left out.
-func (v *View) callers(target at) []related {
+// means something else is left out. unclear counts the calls that could mean too many
+// things.
+func (v *look) callers(target at) (out []related, unclear int) {
 	name := v.file(target.file).ents[target.item].Name
-	var out []related
+	common := v.rivals(target) > mostRivals
 	v.mentions(name, func(file int32, r *ref) {
 		if r.kind != source.Invokes && r.kind != source.Decorates {
 			return
 		}
-		if sure := v.means(file, r, target); sure != unknown {
+		switch sure := v.means(file, r, target); {
+		case sure == possible && common:
+			unclear++
+		case sure != unknown:
 			out = append(out, related{at{file, r.from}, int(r.line), sure})
 		}
 	})
-	return v.distinct(out)
+	return v.distinct(out), unclear
 }
 
 // means says how sure a reference means the target.
-func (v *View) means(file int32, r *ref, target at) int {
+func (v *look) means(file int32, r *ref, target at) int {
 	found, ok := v.resolve(file, r)
 	switch {
 	case ok && found == target:
@@ -78,13 +100,13 @@ func (v *View) means(file int32, r *ref, target at) int {
 }
 
 // overriddenBy says whether target is found's method in a class below found's.
-func (v *View) overriddenBy(target, found at) bool {
+func (v *look) overriddenBy(target, found at) bool {
 	tp, fp := v.owner(target), v.owner(found)
 	return tp.item >= 0 && fp.item >= 0 && slices.Contains(v.ancestors(tp), fp)
 }
 
 // kin says whether a class is the target's class, above it or below it.
-func (v *View) kin(class, target at) bool {
+func (v *look) kin(class, target at) bool {
 	owner := v.owner(target)
 	if owner.item < 0 || owner == class {
 		return owner == class
@@ -93,12 +115,12 @@ func (v *View) kin(class, target at) bool {
 }
 
 // owner is the class or function that an entity is defined in, item -1 when none.
-func (v *View) owner(e at) at {
+func (v *look) owner(e at) at {
 	return at{e.file, int32(v.file(e.file).ents[e.item].Parent)}
 }
 
 // distinct keeps one of each place, the surest: certain ones first, tests last.
-func (v *View) distinct(all []related) []related {
+func (v *look) distinct(all []related) []related {
 	slices.SortStableFunc(all, func(a, b related) int {
 		return cmp.Or(cmp.Compare(b.sure, a.sure), cmp.Compare(v.testRank(a), v.testRank(b)),
 			cmp.Compare(v.file(a.where.file).path, v.file(b.where.file).path), cmp.Compare(a.line, b.line))
@@ -114,7 +136,7 @@ func (v *View) distinct(all []related) []related {
 	return out
 }
 
-func (v *View) testRank(r related) int {
+func (v *look) testRank(r related) int {
 	if v.file(r.where.file).test {
 		return 1
 	}
@@ -122,7 +144,7 @@ func (v *View) testRank(r related) int {
 }
 
 // calls are the entities that an entity calls; unresolved has the names of the others.
-func (v *View) calls(from at) (out []related, unresolved []string) {
+func (v *look) calls(from at) (out []related, unresolved []string) {
 	f := v.file(from.file)
 	seen := map[string]bool{}
 	for i := range f.refs {
@@ -157,7 +179,7 @@ func (u *unit) within(item, outer int32) bool {
 }
 
 // onlyOne is the one function or class outside tests that has this name.
-func (v *View) onlyOne(name string) (at, bool) {
+func (v *look) onlyOne(name string) (at, bool) {
 	var found at
 	n := 0
 	v.named(name, func(where at) {
@@ -171,7 +193,7 @@ func (v *View) onlyOne(name string) (at, bool) {
 }
 
 // subclasses are the classes below a class, direct ones first.
-func (v *View) subclasses(class at) []related {
+func (v *look) subclasses(class at) []related {
 	const most = 2000
 	seen := map[at]bool{class: true}
 	var out []related
@@ -207,7 +229,7 @@ func (v *View) subclasses(class at) []related {
 }
 
 // overrides are the methods of the bases that a method replaces, nearest first.
-func (v *View) overrides(method at) []related {
+func (v *look) overrides(method at) []related {
 	owner := v.owner(method)
 	if owner.item < 0 {
 		return nil
@@ -223,7 +245,7 @@ func (v *View) overrides(method at) []related {
 }
 
 // overridden are the methods of subclasses that replace a method.
-func (v *View) overridden(method at) []related {
+func (v *look) overridden(method at) []related {
 	owner := v.owner(method)
 	if owner.item < 0 || v.file(owner.file).ents[owner.item].Kind != kindClass {
 		return nil
@@ -239,7 +261,7 @@ func (v *View) overridden(method at) []related {
 }
 
 // importers are the files that import a file (item -1), or an entity from its file.
-func (v *View) importers(target at) []related {
+func (v *look) importers(target at) []related {
 	var out []related
 	if target.item >= 0 {
 		v.mentions(v.file(target.file).ents[target.item].Name, func(file int32, r *ref) {
@@ -266,7 +288,7 @@ func (v *View) importers(target at) []related {
 }
 
 // importsFile says whether an import takes a file, or something from it.
-func (v *View) importsFile(from int32, r *ref, target int32) bool {
+func (v *look) importsFile(from int32, r *ref, target int32) bool {
 	name := moduleName(v.file(target).path)
 	last := lastName(name)
 	if r.imp.level == 0 && lastName(r.name) != last && r.imp.target != last {
@@ -286,7 +308,7 @@ func moduleName(path string) string {
 }
 
 // imports are the files and entities that a file imports; unresolved has the others.
-func (v *View) imports(file int32) (out []related, unresolved []string) {
+func (v *look) imports(file int32) (out []related, unresolved []string) {
 	f := v.file(file)
 	for i := range f.refs {
 		r := &f.refs[i]
@@ -306,7 +328,7 @@ func (v *View) imports(file int32) (out []related, unresolved []string) {
 }
 
 // members are the entities directly in an entity, or in a file (item -1).
-func (v *View) members(of at) []related {
+func (v *look) members(of at) []related {
 	var out []related
 	ents := v.file(of.file).ents
 	for i := range ents {
@@ -319,18 +341,24 @@ func (v *View) members(of at) []related {
 
 // tests are the functions of test files that mention an entity by its name; those that
 // call it come first.
-func (v *View) tests(target at) []related {
+func (v *look) tests(target at) []related {
 	name := v.file(target.file).ents[target.item].Name
+	common := v.rivals(target) > mostRivals
 	var out []related
 	v.mentions(name, func(file int32, r *ref) {
-		if v.file(file).test && r.imp == nil && v.means(file, r, target) != unknown {
-			out = append(out, related{at{file, r.from}, int(r.line), v.means(file, r, target)})
+		if !v.file(file).test || r.imp != nil {
+			return
+		}
+		if sure := v.means(file, r, target); sure == certain || sure == possible && !common {
+			out = append(out, related{at{file, r.from}, int(r.line), sure})
 		}
 	})
-	v.literal(name, filter{kind: "test"}, 200, true, func(h Hit) bool {
-		out = append(out, related{h.where, h.Start, unknown})
-		return true
-	})
+	if !common && len(out) < 20 {
+		v.literal(name, filter{kind: "test"}, 100, true, func(h Hit) bool {
+			out = append(out, related{h.where, h.Start, unknown})
+			return true
+		})
+	}
 	kept := out[:0]
 	for _, r := range out {
 		if v.file(r.where.file).test && r.where.item >= 0 && v.file(r.where.file).ents[r.where.item].Kind == kindFunction {

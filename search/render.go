@@ -9,7 +9,7 @@ import (
 
 // writeHit writes one hit: the code when there are few, else one line. It says no when
 // there is no more room.
-func (v *View) writeHit(w *writer, s section, i int) bool {
+func (v *look) writeHit(w *writer, s section, i int) bool {
 	h := s.hits[i]
 	if !w.line(v.oneLine(h)) {
 		return false
@@ -33,12 +33,12 @@ func (v *View) writeHit(w *writer, s section, i int) bool {
 }
 
 // first is the line of the first decorator.
-func (v *View) first(h Hit) int {
+func (v *look) first(h Hit) int {
 	return firstLine(&v.file(h.where.file).ents[h.where.item])
 }
 
 // oneLine describes a hit in one line that begins with its id.
-func (v *View) oneLine(h Hit) string {
+func (v *look) oneLine(h Hit) string {
 	switch h.Kind {
 	case "directory":
 		return h.Path + "/"
@@ -79,7 +79,7 @@ func withNote(s, note string) string {
 }
 
 // writeLines writes lines of a file as cat -n does.
-func (v *View) writeLines(w *writer, file int32, from, to int) {
+func (v *look) writeLines(w *writer, file int32, from, to int) {
 	src := v.file(file).src
 	starts := appendLineStarts(nil, src)
 	for n := max(from, 1); n <= min(to, len(starts)-1); n++ {
@@ -96,7 +96,7 @@ func (v *View) writeLines(w *writer, file int32, from, to int) {
 
 // writeSkeleton writes what is at the top of an entity, and the heads of what it
 // defines.
-func (v *View) writeSkeleton(w *writer, h Hit) {
+func (v *look) writeSkeleton(w *writer, h Hit) {
 	f := v.file(h.where.file)
 	e := &f.ents[h.where.item]
 	head := headEnd(e, 12)
@@ -129,7 +129,7 @@ func (v *View) writeSkeleton(w *writer, h Hit) {
 }
 
 // memberLine is the text of a line.
-func (v *View) memberLine(f *file, n int) string {
+func (v *look) memberLine(f *file, n int) string {
 	starts := appendLineStarts(nil, f.src)
 	if n >= len(starts) {
 		return ""
@@ -147,7 +147,7 @@ func headEnd(e *source.Entity, most int) int {
 }
 
 // writeFile writes the lines around the one asked for, or an outline of the file.
-func (v *View) writeFile(w *writer, h Hit, alone bool) {
+func (v *look) writeFile(w *writer, h Hit, alone bool) {
 	f := v.file(h.where.file)
 	if h.line > 0 {
 		v.writeLines(w, h.where.file, h.line-10, min(h.line+10, h.End))
@@ -173,7 +173,7 @@ func (v *View) writeFile(w *writer, h Hit, alone bool) {
 }
 
 // writeDirectory lists what is in a directory.
-func (v *View) writeDirectory(w *writer, h Hit) {
+func (v *look) writeDirectory(w *writer, h Hit) {
 	var names []string
 	last := ""
 	v.each(func(_ int32, f *file) bool {

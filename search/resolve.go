@@ -19,7 +19,7 @@ const deepestImport = 6
 
 // modules lists the files that a dotted name of a module can mean: those whose paths
 // end with it, the shortest path first. Relative imports start at the file's package.
-func (v *View) modules(from int32, level int, dotted string) []int32 {
+func (v *look) modules(from int32, level int, dotted string) []int32 {
 	tail := dotsToSlashes(strings.Trim(dotted, "."))
 	if level > 0 {
 		dir := path.Dir(v.file(from).path)
@@ -52,7 +52,7 @@ func (v *View) modules(from int32, level int, dotted string) []int32 {
 }
 
 // module is the file of a module: name.py, name.pyi or the package's __init__.py.
-func (v *View) module(name string) (int32, bool) {
+func (v *look) module(name string) (int32, bool) {
 	for _, end := range [...]string{".py", "/__init__.py", ".pyi"} {
 		if i, ok := v.lookup(strings.TrimPrefix(name+end, "/")); ok {
 			return i, true
@@ -63,11 +63,11 @@ func (v *View) module(name string) (int32, bool) {
 
 // top is the entity of a file with that name that is defined in nothing else; of
 // several the last one, as when the file runs. A class goes before a variable.
-func (v *View) top(file int32, name string) (at, bool) {
+func (v *look) top(file int32, name string) (at, bool) {
 	ents := v.file(file).ents
 	found := int32(-1)
 	for i := range ents {
-		if ents[i].Parent < 0 && ents[i].Name == name && (found < 0 || ents[i].Kind != kindVariable) {
+		if ents[i].Parent < 0 && ents[i].Name == name && ents[i].Receiver == "" && (found < 0 || ents[i].Kind != kindVariable) {
 			found = int32(i)
 		}
 	}
@@ -75,7 +75,7 @@ func (v *View) top(file int32, name string) (at, bool) {
 }
 
 // member is the entity of that name in a class or one of its bases.
-func (v *View) member(class at, name string) (at, bool) {
+func (v *look) member(class at, name string) (at, bool) {
 	for _, c := range append([]at{class}, v.ancestors(class)...) {
 		if m, ok := v.own(c, name); ok {
 			return m, true
@@ -85,9 +85,9 @@ func (v *View) member(class at, name string) (at, bool) {
 }
 
 // own is the member that the class itself defines; the last one of that name.
-func (v *View) own(class at, name string) (at, bool) {
+func (v *look) own(class at, name string) (at, bool) {
 	ents := v.file(class.file).ents
-	for i := len(ents) - 1; i > int(class.item); i-- {
+	for i := len(ents) - 1; i >= 0; i-- {
 		if ents[i].Parent == int(class.item) && ents[i].Name == name {
 			return at{class.file, int32(i)}, true
 		}
@@ -97,7 +97,22 @@ func (v *View) own(class at, name string) (at, bool) {
 
 // exported is what a name at the top of a file means: what the file defines or imports.
 // A whole module is given as at{file, -1}.
-func (v *View) exported(file int32, name string, depth int) (at, bool) {
+func (v *look) exported(file int32, name string, depth int) (at, bool) {
+	key := scopedName{file, name}
+	if known, ok := v.names[key]; ok && depth == 0 {
+		return known.where, known.ok
+	}
+	where, ok := v.export(file, name, depth)
+	if depth == 0 {
+		if v.names == nil {
+			v.names = map[scopedName]resolved{}
+		}
+		v.names[key] = resolved{where, ok}
+	}
+	return where, ok
+}
+
+func (v *look) export(file int32, name string, depth int) (at, bool) {
 	if e, ok := v.top(file, name); ok {
 		return e, true
 	}
@@ -149,7 +164,7 @@ func (r *ref) local() string {
 }
 
 // imported is what an import binds its name to.
-func (v *View) imported(file int32, r *ref, depth int) (at, bool) {
+func (v *look) imported(file int32, r *ref, depth int) (at, bool) {
 	name := r.name
 	if r.imp.target == "" && r.imp.as == "" {
 		name, _, _ = strings.Cut(name, ".") // "import a.b" binds a
@@ -185,7 +200,7 @@ func (u *unit) enclosing(item int32, kind source.Kind) int32 {
 }
 
 // resolve says what a reference means, as far as scopes, classes and imports tell.
-func (v *View) resolve(file int32, r *ref) (at, bool) {
+func (v *look) resolve(file int32, r *ref) (at, bool) {
 	if r.imp != nil {
 		return v.imported(file, r, 0)
 	}
@@ -225,7 +240,7 @@ func (v *View) resolve(file int32, r *ref) (at, bool) {
 
 // inScope is what a bare name means in an entity: a function defined in it or in a
 // function around it, else a name of the file.
-func (v *View) inScope(file, from int32, name string) (at, bool) {
+func (v *look) inScope(file, from int32, name string) (at, bool) {
 	f := v.file(file)
 	for n := 0; from >= 0 && int(from) < len(f.ents) && n < deepest; n++ {
 		if f.ents[from].Kind == kindFunction {
@@ -239,7 +254,7 @@ func (v *View) inScope(file, from int32, name string) (at, bool) {
 }
 
 // attribute is a name of a module or class.
-func (v *View) attribute(of at, name string) (at, bool) {
+func (v *look) attribute(of at, name string) (at, bool) {
 	if of.item < 0 {
 		return v.exported(of.file, name, 1)
 	}
@@ -250,7 +265,7 @@ func (v *View) attribute(of at, name string) (at, bool) {
 }
 
 // bases are the classes that a class names as its bases, as far as they resolve.
-func (v *View) bases(class at) []at {
+func (v *look) bases(class at) []at {
 	f := v.file(class.file)
 	var out []at
 	for i := range f.refs {
@@ -268,8 +283,11 @@ func (v *View) bases(class at) []at {
 }
 
 // ancestors are the bases, their bases and so on, nearest first, each once.
-func (v *View) ancestors(class at) []at {
+func (v *look) ancestors(class at) []at {
 	const most = 200
+	if known, ok := v.above[class]; ok {
+		return known
+	}
 	seen := map[at]bool{class: true}
 	var out []at
 	for queue := []at{class}; len(queue) > 0 && len(out) < most; queue = queue[1:] {
@@ -281,11 +299,15 @@ func (v *View) ancestors(class at) []at {
 			}
 		}
 	}
+	if v.above == nil {
+		v.above = map[at][]at{}
+	}
+	v.above[class] = out
 	return out
 }
 
 // unresolvedBases are the names of bases that mean nothing in the repository.
-func (v *View) unresolvedBases(class at) []string {
+func (v *look) unresolvedBases(class at) []string {
 	f := v.file(class.file)
 	var out []string
 	for i := range f.refs {

@@ -8,14 +8,14 @@
 //
 //	base := search.Build(files)                // []search.File{{Path: "pkg/a.py", Content: …}}
 //	view := base.View()
-//	view.Update("pkg/a.py", []byte("…"))       // an edit: visible to the next query
-//	view.Remove("pkg/b.py")
+//	err := view.Update("pkg/a.py", []byte("…")) // an edit: visible to the next query
+//	err = view.Remove("pkg/b.py")
 //
 //	answer := view.Query(search.Query{Terms: []string{"QuerySet.in_bulk"}})
 //	answer.Text                                // best first, never empty
 //	answer.Hints                               // at most three: the next queries worth asking
 //
-//	hits := view.Hits(search.Query{Terms: []string{"crash when a file has no name"}, Limit: 10})
+//	hits, err := view.Hits(search.Query{Terms: []string{"crash when a file has no name"}, Limit: 10})
 //
 // A Store keeps the indexes of many commits within a budget of memory, and the least
 // used ones on disk.

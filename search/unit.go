@@ -63,13 +63,6 @@ func packCount(name, sig, doc, body uint32) uint16 {
 // newUnit reads a file. path only tells the language.
 func newUnit(path, src string, w *words) *unit {
 	u := &unit{src: src}
-	if !readable(src) {
-		u.src = ""
-		return u
-	}
-	if len(src) > largestSource {
-		return u
-	}
 	f := source.Scan(path, src)
 	u.language, u.doc, u.broken, u.ents = f.Language, f.Doc, f.Broken, f.Entities
 	if len(f.Refs) > 0 {
@@ -116,7 +109,7 @@ func newWords() *words {
 // read adds the documents of u and their words.
 func (w *words) read(u *unit) {
 	w.lines = appendLineStarts(w.lines[:0], u.src)
-	children := scopesByParent(u.ents)
+	children := scopesByLines(u.ents)
 	w.begin()
 	w.gaps(u, 1, len(w.lines)-1, children[len(u.ents)])
 	w.flush(u, -1, 0, w.text(u.doc, 8))
@@ -134,6 +127,10 @@ func (w *words) read(u *unit) {
 		nameLen := w.name(e.Name)
 		w.text(e.Signature, 16)
 		docLen := w.text(e.Doc, 8)
+		if e.Parent < 0 && e.Receiver != "" {
+			w.text(e.Receiver, 16)
+			w.add(hashMarked(markOwner, e.Receiver), 24)
+		}
 		w.owners(u, e.Parent)
 		w.flush(u, int32(i), nameLen, docLen)
 	}
@@ -147,19 +144,26 @@ func firstLine(e *source.Entity) int {
 	return e.Start
 }
 
-// scopesByParent lists for each entity, and at the end for the file, the classes and
-// functions directly in it.
-func scopesByParent(ents []source.Entity) [][]int32 {
+// scopesByLines lists for each entity, and at the end for the file, the classes and
+// functions whose lines are directly within its own. That is not what they are defined
+// in: a method of Go stands outside its type.
+func scopesByLines(ents []source.Entity) [][]int32 {
 	out := make([][]int32, len(ents)+1)
+	var around []int32 // the scopes that the line is in, outermost first
 	for i := range ents {
-		if !isScope(ents[i].Kind) {
+		e := &ents[i]
+		if !isScope(e.Kind) {
 			continue
 		}
-		p := ents[i].Parent
-		if p < 0 {
-			p = len(ents)
+		for len(around) > 0 && ents[around[len(around)-1]].End < firstLine(e) {
+			around = around[:len(around)-1]
+		}
+		p := len(ents)
+		if len(around) > 0 {
+			p = int(around[len(around)-1])
 		}
 		out[p] = append(out[p], int32(i))
+		around = append(around, int32(i))
 	}
 	return out
 }

@@ -24,13 +24,14 @@ type weighting struct {
 	symbol  float64 // words that have the form of code: a_b, aB, a.b, a()
 	whole   float64 // an identifier as a whole, beside its parts
 	file    float64 // share of the file's score in that of its documents
-	frame   float64 // a traceback's frame is in the document
-	named   float64 // the path of the file stands in the question
+	owner   float64 // share of the score of the class around it
+	frame   float64 // a traceback's frame is in the document: share of the most possible
+	named   float64 // the path of the file stands in the question: likewise
 	test    float64 // factor for test files
 	made    float64 // factor for generated files
 	class   float64 // factor for classes
 	module  float64 // factor for the text of a file outside classes and functions
-	best    float64 // share of the best document of a file in the file's score
+	common  float64 // share of the documents beyond which a word tells nothing
 	maxWork int     // words of a question that count at most
 }
 
@@ -39,6 +40,6 @@ var weights = weighting{
 	name: 3, signature: 1.5, doc: 0.5,
 	exactName: 1, exactOwner: 1, exactFile: 1, exactDir: 0.5,
 	title: 3, code: 0.5, inline: 2, output: 0.3, symbol: 2, whole: 1,
-	file: 0.5, frame: 5, named: 10, test: 0.3, made: 0.5, class: 0.9, module: 0.7, best: 0,
-	maxWork: 80,
+	file: 0.5, owner: 0.1, frame: 0.03, named: 0.1, test: 0.3, made: 0.5, class: 0.9, module: 0.7,
+	maxWork: 300, common: 0.125,
 }
