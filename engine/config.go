@@ -113,6 +113,7 @@ type Tools struct {
 	Editor      bool     `toml:"enable_editor" json:"enable_editor"`
 	Finish      bool     `toml:"enable_finish" json:"enable_finish"`
 	Search      bool     `toml:"enable_search" json:"enable_search"`
+	SearchMB    int      `toml:"search_memory_mb" json:"search_memory_mb"`
 	Think       bool     `toml:"enable_think" json:"enable_think"`
 	Python      bool     `toml:"enable_python" json:"enable_python"`
 	MCP         bool     `toml:"enable_mcp" json:"enable_mcp"` // of those declared

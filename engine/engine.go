@@ -36,6 +36,7 @@ type Options struct {
 	Endpoints    []Upstream
 	Capabilities infer.Capabilities // of all endpoints together, see Agree
 	Servers      *Servers           // MCP servers; nil: none
+	Bases        *follow.Bases      // indexes for the search tool; nil without it
 	// Meet and Forget tell the simulated endpoint of a trajectory before its
 	// first model call and after its last; nil for others. stream is the same
 	// in every run, so that runs repeat.
@@ -66,7 +67,6 @@ type Engine struct {
 	pace     *pace
 	meter    *meter
 	pool     *pool.Pool
-	bases    follow.Bases
 	fleet    *fleet
 	policies policies
 	mounts   []sandbox.Mount

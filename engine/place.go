@@ -101,7 +101,7 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 	}
 	c := e.opt.Config.Tools
 	t.place.tools, err = tools.New(tools.Env{Sandbox: sb, Limits: c.limits(), OnOutput: e.streams.of(t.key).output, Folder: e.store.Dir(),
-		Bases: &e.bases, Repository: t.in.Repository(sb.Kind())}, c.enabled(e.opt.Servers))
+		Bases: e.opt.Bases, Repository: t.in.Repository(sb.Kind())}, c.enabled(e.opt.Servers))
 	if err != nil {
 		return err
 	}

@@ -134,6 +134,9 @@ func (t Tools) check() error {
 			return fmt.Errorf("tools.command %q: where is %q: use sandbox or host", c.Name, c.Where)
 		}
 	}
+	if t.Search && t.SearchMB < 1 {
+		return fmt.Errorf("tools.search_memory_mb is %d: it must be at least 1, or set tools.enable_search = false", t.SearchMB)
+	}
 	if err := t.checkServers(); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func searched(t *testing.T, test func(t *testing.T, sb sandbox.Sandbox, r *Regis
 				t.Fatal(err)
 			}
 		}
-		env := Env{Sandbox: sb, Bases: &follow.Bases{}, Repository: t.Name(), Limits: Limits{Command: 20 * time.Second, Idle: 5 * time.Second, Observation: 1200}}
+		env := Env{Sandbox: sb, Bases: bases(t), Repository: t.Name(), Limits: Limits{Command: 20 * time.Second, Idle: 5 * time.Second, Observation: 1200}}
 		r, err := New(env, Enabled{Bash: true, Editor: true, Search: true})
 		if err != nil {
 			t.Fatal(err)
@@ -42,6 +42,15 @@ func searched(t *testing.T, test func(t *testing.T, sb sandbox.Sandbox, r *Regis
 		}
 		test(t, sb, r)
 	})
+}
+
+func bases(t *testing.T) *follow.Bases {
+	t.Helper()
+	b, err := follow.NewBases(t.TempDir(), 64<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func TestSearch(t *testing.T) {
@@ -89,7 +98,7 @@ func TestSearchKeepsHints(t *testing.T) {
 
 func TestSearchInALostSandbox(t *testing.T) {
 	f := newFake()
-	tool := &finder{env: Env{Sandbox: f, Bases: &follow.Bases{}, Repository: "r"}}
+	tool := &finder{env: Env{Sandbox: f, Bases: bases(t), Repository: "r"}}
 	if err := tool.start(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,9 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"path"
+	"slices"
 	"sync"
 
 	"rollbench/sandbox"
@@ -28,7 +30,7 @@ type Follower struct {
 
 	mu   sync.Mutex // guards what follows, and is held while files are read
 	view *search.View
-	base *base
+	made files             // what the index was made of
 	seen map[string]uint64 // sums of the entries of the last listing, by path
 }
 
@@ -47,18 +49,17 @@ func Start(ctx context.Context, sb sandbox.Sandbox, bases *Bases, key string) (*
 	if err != nil {
 		return nil, err
 	}
-	b, err := bases.get(ctx, key, func() (*base, error) { return f.build(ctx, list) })
+	f.view, f.made, err = bases.get(key, func() ([]search.File, files, error) { return f.build(ctx, list) })
 	if err != nil {
 		return nil, err
 	}
-	f.base, f.view = b, b.index.View()
 	var changed []string
 	for p, e := range list {
-		if was, ok := b.files[p]; !ok || was.size != e.Size || was.mod != e.Mod {
+		if was, ok := f.made[p]; !ok || was.Size != e.Size || was.Mod != e.Mod {
 			changed = append(changed, p)
 		}
 	}
-	for p := range b.files {
+	for p := range f.made {
 		if _, ok := list[p]; !ok {
 			f.view.Remove(p)
 		}
@@ -118,30 +119,21 @@ func (f *Follower) take(ctx context.Context, list map[string]sandbox.Entry, chan
 	}
 	f.seen = make(map[string]uint64, len(list))
 	for p, e := range list {
-		if was, ok := f.base.files[p]; ok {
-			p = was.path // one text for all trajectories
-		}
 		f.seen[p] = sum(e)
 	}
 	return nil
 }
 
-func (f *Follower) build(ctx context.Context, list map[string]sandbox.Entry) (*base, error) {
-	b := &base{files: make(map[string]stamp, len(list))}
-	paths := make([]string, 0, len(list))
+func (f *Follower) build(ctx context.Context, list map[string]sandbox.Entry) ([]search.File, files, error) {
+	made := make(files, len(list))
 	for p, e := range list {
-		paths = append(paths, p)
-		b.files[p] = stamp{p, e.Size, e.Mod}
+		made[p] = stamp{e.Size, e.Mod}
 	}
-	var files []search.File
-	err := read(ctx, f.sb, f.dir, paths, func(p string, content []byte, there bool) {
+	var content []search.File
+	err := read(ctx, f.sb, f.dir, slices.Collect(maps.Keys(list)), func(p string, data []byte, there bool) {
 		if there {
-			files = append(files, search.File{Path: p, Content: content})
+			content = append(content, search.File{Path: p, Content: data})
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	b.index = search.Build(files)
-	return b, nil
+	return content, made, err
 }

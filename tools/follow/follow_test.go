@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -81,7 +82,11 @@ func finds(t *testing.T, f *Follower, name string) []string {
 		t.Fatal(err)
 	}
 	var ids []string
-	for _, h := range view.Hits(search.Query{Terms: []string{name}, Kind: "function"}) {
+	hits, err := view.Hits(search.Query{Terms: []string{name}, Kind: "function"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hits {
 		if h.Name == name {
 			ids = append(ids, fmt.Sprintf("%s:%d-%d", h.Path, h.Start, h.End))
 		}
@@ -100,7 +105,8 @@ func TestFollow(t *testing.T) {
 	for _, kind := range []sandbox.Kind{sandbox.Local, sandbox.Docker} {
 		t.Run(string(kind), func(t *testing.T) {
 			p, spec := provider(t, kind)
-			bases := &Bases{}
+			dir := t.TempDir()
+			bases := newBases(t, dir)
 			one := laid(t, p, spec)
 			f, err := Start(t.Context(), one, bases, "instance")
 			if err != nil {
@@ -123,6 +129,16 @@ func TestFollow(t *testing.T) {
 			want(t, g, "function_07", "pkg/m07.py:1-2")
 			if n := two.files.Load() + two.archives.Load(); n != 0 {
 				t.Errorf("the second trajectory read %d times", n)
+			}
+			// So does one of a later process, which finds the index in the folder.
+			three := laid(t, p, spec)
+			h, err := Start(t.Context(), three, newBases(t, dir), "instance")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want(t, h, "function_07", "pkg/m07.py:1-2")
+			if n := three.files.Load() + three.archives.Load(); n != 0 {
+				t.Errorf("the later process read %d times", n)
 			}
 			if err := one.Close(); err != nil {
 				t.Fatal(err)
@@ -172,6 +188,37 @@ func testEdits(t *testing.T, f *Follower, sb *counted) {
 	want(t, f, "function_12")
 	change(`printf 'def function_12():\n    pass\n' > pkg/m12.py; git init -q . 2>/dev/null; ln -sf / root; mkfifo pipe.py`)
 	want(t, f, "function_12", "pkg/m12.py:1-2")
+}
+
+func newBases(t *testing.T, dir string) *Bases {
+	t.Helper()
+	b, err := NewBases(dir, 64<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// What nobody has asked for in 30 days goes, and nothing else in the folder.
+func TestUnusedIndexesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-31 * 24 * time.Hour)
+	for _, name := range []string{"a.index", "a.files", "new.index", "note.txt"} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if name != "new.index" {
+			if err := os.Chtimes(file, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	newBases(t, dir)
+	left, err := filepath.Glob(dir + "/*")
+	if want := []string{filepath.Join(dir, "new.index"), filepath.Join(dir, "note.txt")}; err != nil || !slices.Equal(left, want) {
+		t.Errorf("left: %q, %v", left, err)
+	}
 }
 
 func provider(t *testing.T, kind sandbox.Kind) (sandbox.Provider, sandbox.Spec) {

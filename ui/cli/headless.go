@@ -27,7 +27,7 @@ func (a *app) headless(ctx context.Context, w *work) error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- w.engine.Run(ctx) }()
-	err := follow(ctx, w, lines, done)
+	err := watchRun(ctx, w, lines, done)
 	if err != nil {
 		return err
 	}
@@ -41,9 +41,9 @@ func simulatedMark(yes bool) string {
 	return ""
 }
 
-// follow prints a line for each trajectory that ends and, when nothing ended
+// watchRun prints a line for each trajectory that ends and, when nothing ended
 // for a while, where the queues are.
-func follow(ctx context.Context, w *work, lines io.Writer, done <-chan error) error {
+func watchRun(ctx context.Context, w *work, lines io.Writer, done <-chan error) error {
 	wake, cancel := w.store.Wake()
 	defer cancel()
 	f := &follower{work: w, lines: lines, began: time.Now(), said: time.Now(), ended: map[sessions.Key]bool{}}

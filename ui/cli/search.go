@@ -86,7 +86,10 @@ func (a *app) search(ctx context.Context, dir string, q search.Query, asJSON boo
 	}
 	view := search.Build(files).View()
 	if asJSON {
-		hits := view.Hits(q)
+		hits, err := view.Hits(q)
+		if err != nil {
+			return err
+		}
 		if hits == nil {
 			hits = []search.Hit{}
 		}

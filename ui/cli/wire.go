@@ -19,6 +19,7 @@ import (
 	"rollbench/sandbox/docker"
 	"rollbench/sandbox/local"
 	"rollbench/sessions"
+	"rollbench/tools/follow"
 )
 
 // closers are closed in reverse order.
@@ -226,6 +227,11 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 		return err
 	}
 	opt := engine.Options{Config: w.config.Config, Instances: instances, Providers: ps, Endpoints: w.ep.all, Capabilities: w.ep.caps, Servers: w.servers, Log: log}
+	if c := w.config.Tools; c.Search {
+		if opt.Bases, err = follow.NewBases(filepath.Join(dir, "index"), int64(c.SearchMB)<<20); err != nil {
+			return err
+		}
+	}
 	if w.config.Dispatcher.Order == string(dispatch.LongestFirst) {
 		var unread []string
 		if opt.History, unread, err = pastTimes(ctx, dir, w.store.Run().ID); err != nil {
