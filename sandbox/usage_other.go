@@ -11,3 +11,6 @@ import (
 func Usage(context.Context, string, int64) (int64, error) {
 	return 0, errors.ErrUnsupported
 }
+
+// Nameless is known on Linux only.
+func Nameless(int) (int64, error) { return 0, errors.ErrUnsupported }

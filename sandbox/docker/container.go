@@ -36,6 +36,7 @@ type Container struct {
 	pids    int64
 	diskMB  int
 	upper   string    // folder of the writable layer; the disk watch's own
+	pid     int       // of its first process as the engine sees it, known with upper
 	started time.Time // a moment after the main process began
 	// imageUser is the image's own word for whom commands run as; user is that
 	// as uid:gid, or "" for root.

@@ -75,6 +75,12 @@ func (c *Container) diskUse(ctx context.Context) (int64, error) {
 			}
 		}
 		used, err := sandbox.Usage(ctx, c.upper, int64(c.diskMB)<<20)
+		if err == nil && c.pid > 0 {
+			// Only root may look at other users' processes; without, they do not count.
+			if more, err := sandbox.Nameless(c.pid); err == nil {
+				used += more
+			}
+		}
 		if err == nil || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) {
 			return used, err
 		}
@@ -97,6 +103,13 @@ func (c *Container) findUpper(ctx context.Context) error {
 		return err
 	}
 	c.upper = "/nowhere"
+	if info.State != nil {
+		// An engine may count its pids in another namespace than this one.
+		groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", info.State.Pid))
+		if err == nil && strings.Contains(string(groups), c.id) {
+			c.pid = info.State.Pid
+		}
+	}
 	if info.GraphDriver.Data != nil && info.GraphDriver.Data["UpperDir"] != "" {
 		c.upper = info.GraphDriver.Data["UpperDir"]
 	}

@@ -92,7 +92,7 @@ func run(t testing.TB, s sandbox.Sandbox, c sandbox.Command) string {
 }
 
 func TestSuite(t *testing.T) {
-	p := engine(t, Options{})
+	p := engine(t, Options{DiskEvery: 200 * time.Millisecond})
 	sandboxtest.Run(t, func(t *testing.T, spec sandbox.Spec) sandbox.Sandbox {
 		spec.Image, spec.Labels = testImage(), map[string]string{"run": testRun}
 		s, err := p.Open(t.Context(), spec)
