@@ -90,7 +90,7 @@ func (s *shop) row(id int) sessions.Trajectory {
 func TestSitting(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	tm := s.terminal(80, 24, "run", "--limit", "1", "--sandbox", "local", "--set", "simulated.latency=2s")
+	tm := s.terminal(80, 24, "run", "--limit", "1", "--sandbox", "local", "--set", "simulated.latency=2s", "--set", "tools.enable_search=false")
 	tm.sees("running")
 	tm.keys("P")
 	tm.sees("held")
