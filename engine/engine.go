@@ -63,6 +63,7 @@ type Engine struct {
 	index map[sessions.Key]dispatch.Item
 
 	streams  *streams
+	sources  sources
 	notes    *notes
 	pace     *pace
 	meter    *meter

@@ -50,7 +50,7 @@ type writer struct {
 }
 
 // reserve is kept for the lines that say what was left out.
-const reserve = 160
+const reserve = 80
 
 func (w *writer) line(s string) bool {
 	if len(w.text)+len(s)+1 > min(w.share, w.limit)-reserve && s != "" {
@@ -71,7 +71,7 @@ func (w *writer) note(format string, args ...any) {
 
 func (v *look) write(w *writer, s section, q Query) {
 	w.left = 0
-	w.note("%s", clip(v.heading(s, q), reserve-40))
+	w.note("%s", clip(v.heading(s, q), 160))
 	if len(s.hits) == 0 {
 		v.writeNothing(w, s, q)
 		return
@@ -116,6 +116,9 @@ func (v *look) writeNothing(w *writer, s section, q Query) {
 		return
 	}
 	f := newFilter(q)
+	if s.lines && v.holds(f) {
+		return // the heading says which lines there are
+	}
 	if f.path != "" && !v.holds(f) {
 		w.line(fmt.Sprintf("No file matches %s.", clip(f.path, 100)))
 		if near := v.nearPaths(strings.Trim(f.path, "*/"), 3); len(near) > 0 {

@@ -225,11 +225,8 @@ func (b *Base) wordLists() []wordList {
 	for i := range b.files {
 		f := &b.files[i]
 		for d := range f.docs {
-			from, to := f.wordsOf(d)
-			l := wordList{doc: n, terms: f.terms[from:to], counts: f.counts[from:to]}
-			if d == 0 {
-				l = withPath(l, f.path)
-			}
+			l := f.words(d)
+			l.doc = n
 			lists = append(lists, l)
 			n++
 		}

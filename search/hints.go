@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,7 +28,7 @@ func (v *look) hints(sections []section, q Query) []Hint {
 
 func hasHint(hints []Hint, h Hint) bool {
 	for _, o := range hints {
-		if o.Text == h.Text {
+		if o.Query.Path == h.Query.Path && slices.Equal(o.Query.Terms, h.Query.Terms) {
 			return true
 		}
 	}

@@ -15,6 +15,7 @@ type section struct {
 	// calls and imports that mean nothing in the repository
 	outside []string
 	target  *Hit // of a relation
+	lines   bool // of line_nums
 	exact   bool // the hits are what was asked for, not something like it
 }
 

@@ -7,7 +7,7 @@ import (
 
 // findLines finds the entities around lines of one file.
 func (v *look) findLines(q Query, f filter) section {
-	s := section{asked: asked{form: formPath, raw: q.Path, file: f.path}, exact: true}
+	s := section{asked: asked{form: formPath, raw: q.Path, file: f.path}, exact: true, lines: true}
 	i, ok := v.oneFile(f)
 	if !ok {
 		s.how = "line_nums need file_path_or_pattern to name one file"

@@ -68,7 +68,7 @@ func (v *look) rank(q question, keep func(i int32, f *file) bool, most int) []ra
 	}
 	s.reset(len(b.docs.file)+len(table.file), len(b.files)+len(v.over))
 	fields := newFieldTable()
-	chosen := b.choose(q.words)
+	chosen := v.choose(q.words)
 	for _, t := range chosen {
 		b.addTerm(s, fields, t)
 	}
@@ -97,23 +97,66 @@ type scoredTerm struct {
 	tfs    []uint16
 }
 
-// choose looks terms up and keeps those that tell most.
-func (b *Base) choose(words []weightedTerm) []scoredTerm {
-	out := make([]scoredTerm, 0, len(words))
-	n := float64(max(b.stats.docs, 1))
+// choose looks terms up and keeps those that tell most. A word in too many documents
+// tells nothing, unless nothing else is asked.
+func (v *look) choose(words []weightedTerm) []scoredTerm {
+	changed, docs := v.changedWords(words)
+	n := float64(max(v.base.stats.docs+docs, 1))
+	var out, common []scoredTerm
 	for _, w := range words {
-		docs, tfs := b.words.find(w.term)
-		df := float64(len(docs))
-		idf := math.Log(1 + (n-df+0.5)/(df+0.5))
-		if df == 0 || df > n*weights.common && n > 200 {
-			continue // in so many documents a word tells nothing
+		t := scoredTerm{term: w.term}
+		t.docs, t.tfs = v.base.words.find(w.term)
+		df := float64(len(t.docs) + changed[w.term])
+		if df == 0 {
+			continue
 		}
-		out = append(out, scoredTerm{w.term, float32(w.weight * idf), docs, tfs})
+		t.weight = float32(w.weight * math.Log(1+(n-df+0.5)/(df+0.5)))
+		if df > n*weights.common && n > 200 {
+			common = append(common, t)
+			continue
+		}
+		out = append(out, t)
+	}
+	if len(out) == 0 {
+		out = common
 	}
 	slices.SortFunc(out, func(a, b scoredTerm) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.term, b.term))
 	})
 	return out[:min(len(out), weights.maxWork)]
+}
+
+// changedWords counts in how many documents of changed files each word stands, and those
+// documents.
+func (v *look) changedWords(words []weightedTerm) (count map[term]int, docs int) {
+	if len(v.over) == 0 {
+		return nil, 0
+	}
+	count = make(map[term]int, len(words))
+	for _, w := range words {
+		count[w.term] = 0
+	}
+	for i := range v.over {
+		docs += len(v.over[i].docs)
+		for d := range v.over[i].docs {
+			for _, t := range v.over[i].words(d).terms {
+				if n, asked := count[t]; asked {
+					count[t] = n + 1
+				}
+			}
+		}
+	}
+	return count, docs
+}
+
+// words are those of document d of the file.
+func (f *file) words(d int) wordList {
+	from, to := f.wordsOf(d)
+	l := wordList{terms: f.terms[from:to], counts: f.counts[from:to]}
+	if d == 0 {
+		l = withPath(l, f.path)
+	}
+	return l
 }
 
 // addTerm scores one term in the documents of the base, and in their files: the
@@ -149,12 +192,7 @@ func (v *look) addOverlay(s *scores, fields *fieldTable, chosen []scoredTerm, ta
 		f := &v.over[i]
 		inFile := map[term]float32{}
 		for d := range f.docs {
-			l := wordList{}
-			from, to := f.wordsOf(d)
-			l.terms, l.counts = f.terms[from:to], f.counts[from:to]
-			if d == 0 {
-				l = withPath(l, f.path)
-			}
+			l := f.words(d)
 			for j, t := range l.terms {
 				if w, ok := asked[t]; ok {
 					n := fields.count(l.counts[j], table.name[doc], table.length[doc])

@@ -52,6 +52,30 @@ func (v *look) rivals(target at) int {
 	return n
 }
 
+// uses calls yield with every reference by that name, and by the names that imports give
+// it elsewhere.
+func (v *look) uses(name string, yield func(file int32, r *ref)) {
+	type alias struct {
+		file int32
+		name string
+	}
+	var others []alias
+	v.mentions(name, func(file int32, r *ref) {
+		if r.imp != nil && r.imp.as != "" && r.imp.as != name {
+			others = append(others, alias{file, r.imp.as})
+		}
+		yield(file, r)
+	})
+	for _, o := range others {
+		refs := v.file(o.file).refs
+		for i := range refs {
+			if refs[i].imp == nil && refs[i].last() == o.name {
+				yield(o.file, &refs[i])
+			}
+		}
+	}
+}
+
 // callers are the entities that call, or are decorated with, the target: those that
 // certainly do, then those of which only the name speaks for it. A call that certainly
 // means something else is left out. unclear counts the calls that could mean too many
@@ -59,7 +83,7 @@ func (v *look) rivals(target at) int {
 func (v *look) callers(target at) (out []related, unclear int) {
 	name := v.file(target.file).ents[target.item].Name
 	common := v.rivals(target) > mostRivals
-	v.mentions(name, func(file int32, r *ref) {
+	v.uses(name, func(file int32, r *ref) {
 		if r.kind != source.Invokes && r.kind != source.Decorates {
 			return
 		}
@@ -199,7 +223,7 @@ func (v *look) subclasses(class at) []related {
 	var out []related
 	for queue := []at{class}; len(queue) > 0 && len(out) < most; queue = queue[1:] {
 		var level []related
-		v.mentions(v.file(queue[0].file).ents[queue[0].item].Name, func(file int32, r *ref) {
+		v.uses(v.file(queue[0].file).ents[queue[0].item].Name, func(file int32, r *ref) {
 			if r.kind != source.Inherits || seen[at{file, r.from}] {
 				return
 			}
@@ -345,7 +369,7 @@ func (v *look) tests(target at) []related {
 	name := v.file(target.file).ents[target.item].Name
 	common := v.rivals(target) > mostRivals
 	var out []related
-	v.mentions(name, func(file int32, r *ref) {
+	v.uses(name, func(file int32, r *ref) {
 		if !v.file(file).test || r.imp != nil {
 			return
 		}

@@ -172,6 +172,16 @@ func (r *Registry) Start(ctx context.Context) error {
 	return nil
 }
 
+// Source is what the tool search answers from; nil without that tool, and before Start.
+func (r *Registry) Source() *Source {
+	for _, e := range r.tools {
+		if t, ok := e.tool.(*finder); ok {
+			return t.source
+		}
+	}
+	return nil
+}
+
 // Close ends what the tools keep running (the shell).
 func (r *Registry) Close() error {
 	var errs []error

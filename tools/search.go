@@ -33,7 +33,30 @@ const hintRoom = 600
 // finder is the tool search.
 type finder struct {
 	env    Env
-	source *follow.Follower // nil before start
+	source *Source // nil before start
+}
+
+// Source answers queries as the tool search does, from the same files. Unlike the
+// registry it may be asked by anybody, also while a tool runs.
+type Source struct {
+	follower *follow.Follower
+	limit    int // characters of an observation
+}
+
+// Ask gives the answer, and the hits that its text is made of.
+func (s *Source) Ask(ctx context.Context, q search.Query) (search.Answer, []search.Hit, error) {
+	view, err := s.follower.View(ctx)
+	if err != nil {
+		return search.Answer{}, nil, err
+	}
+	hits, err := view.Hits(q)
+	return view.Query(s.bounded(q)), hits, err
+}
+
+// bounded is the query with as long an answer as an observation has room for.
+func (s *Source) bounded(q search.Query) search.Query {
+	q.MaxChars = min(max(s.limit-hintRoom, s.limit/2), search.DefaultMaxChars)
+	return q
 }
 
 func (t *finder) Spec() Spec {
@@ -46,7 +69,7 @@ func (t *finder) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("index the repository: %w", err)
 	}
-	t.source = f
+	t.source = &Source{f, t.env.Limits.Observation}
 	return nil
 }
 
@@ -55,7 +78,7 @@ func (t *finder) Run(ctx context.Context, args map[string]any) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	view, err := t.source.View(ctx)
+	view, err := t.source.follower.View(ctx)
 	if err != nil {
 		if terminal(ctx, err) {
 			return Result{}, err
@@ -63,9 +86,7 @@ func (t *finder) Run(ctx context.Context, args map[string]any) (Result, error) {
 		text := fmt.Sprintf("ERROR: the repository could not be read: %s. Use the shell (grep -rn, find) instead.", Clean([]byte(err.Error())))
 		return Result{Text: text, Status: Failed}, nil
 	}
-	limit := t.env.Limits.Observation
-	q.MaxChars = min(max(limit-hintRoom, limit/2), search.DefaultMaxChars)
-	return answered(view.Query(q), limit), nil
+	return answered(view.Query(t.source.bounded(q)), t.env.Limits.Observation), nil
 }
 
 func (t *finder) Close() error { return nil }

@@ -61,6 +61,10 @@ func (w *Workbench) barKeys(room int) line {
 		return line{{strong, "esc"}, {dim, " closes"}}
 	case w.sheet != nil && w.sheet.output != nil && w.sheet.output.typing:
 		return line{{strong, "enter"}, {dim, " looks for it  "}, {strong, "esc"}, {dim, " does not"}}
+	case w.sheet != nil && w.sheet.search != nil && w.sheet.search.typing:
+		return line{{strong, "enter"}, {dim, " asks  "}, {strong, "esc"}, {dim, " does not"}}
+	case w.sheet != nil && w.sheet.search != nil && w.sheet.search.busy != "":
+		return line{{strong, "esc"}, {dim, " gives up"}}
 	case w.sheet != nil:
 		return w.sheetBar(room)
 	case w.filtering:

@@ -5,7 +5,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// sheet covers the panes: help, messages, the queues, a full output. esc closes it.
+// sheet covers the panes: help, messages, the queues, a full output, a search. esc closes it.
 type sheet struct {
 	title  string
 	opener string // key that opened it, which closes it, too
@@ -18,6 +18,7 @@ type sheet struct {
 	// own takes keys before all else, and reports whether one was its own.
 	own    func(*Workbench, tea.KeyMsg) (tea.Cmd, bool)
 	output *outputView // nil in other sheets
+	search *searchView // nil in other sheets
 }
 
 // openSheet in the place of the one that is open.
@@ -30,6 +31,9 @@ func (w *Workbench) openSheet(s *sheet) {
 func (w *Workbench) closeSheet() {
 	if w.sheet != nil && w.sheet.output != nil {
 		w.sheet.output.quit()
+	}
+	if w.sheet != nil && w.sheet.search != nil {
+		w.sheet.search.quit()
 	}
 	w.sheet = nil
 	w.whatIf.end()

@@ -18,10 +18,11 @@ const (
 	inView   scope = "In the transcript and the other views"
 	inWhatIf scope = "In the what-if view"
 	inOutput scope = "In a full output"
+	inSearch scope = "In a search of the repository"
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inOutput, inWhatIf}
+var scopes = []scope{debugger, anywhere, inList, inView, inOutput, inSearch, inWhatIf}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -67,6 +68,7 @@ func debugKeys() []binding {
 		{Binding: on("cancel the call that runs; the trajectory goes on", "C"), name: "cancel call", scope: debugger, danger: true, can: canCancelCall, do: doCancelCall},
 		{Binding: on("wrap up: end the run stage now and evaluate what is there", "W"), scope: debugger, danger: true, can: canFinish, do: doFinish},
 		{Binding: on("cancel the trajectory", "X"), name: "cancel", scope: debugger, danger: true, can: canCancel, do: doCancel},
+		{Binding: on("search the repository as the trajectory has it now, as its search tool does", searchKey), name: "search", scope: debugger, can: canSearch, do: doSearch},
 	}
 }
 
@@ -129,6 +131,10 @@ func paneKeys() []binding {
 		{Binding: on("look for a text; without a capital letter both cases", "/"), name: "find", scope: inOutput, do: doFind},
 		{Binding: on("to the next place that matches", "n"), name: "next", scope: inOutput, can: canFindAgain, do: doFindAgain(1)},
 		{Binding: on("to the one before", "N"), name: "before", scope: inOutput, can: canFindAgain, do: doFindAgain(-1)},
+
+		{Binding: on("ask for what the cursor is on: something found, or a next query", "enter"), name: "ask that", scope: inSearch, can: canAskNext, do: doAskNext},
+		{Binding: on("ask something else", "/"), name: "ask", scope: inSearch, do: doAskAnew},
+		{Binding: on("back to the question before", "backspace"), name: "before", scope: inSearch, can: canAskBefore, do: doAskBefore},
 
 		{Binding: on("open the limits dialog with those of the row", "enter"), name: "use", scope: inWhatIf, can: canUseOutlook, do: doUseOutlook},
 		{Binding: on("simulate anew", "r"), name: "again", scope: inWhatIf, do: func(w *Workbench) tea.Cmd { return w.simulate() }},

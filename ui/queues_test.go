@@ -18,7 +18,7 @@ import (
 	"rollbench/sessions/stats"
 )
 
-func measured(o *Options) { o.Export, o.WhatIf = fakeExport, fakeWhatIf }
+func measured(o *Options) { o.Export, o.WhatIf, o.Search = fakeExport, fakeWhatIf, fakeSearch }
 
 // The queues, the what-if view, the limits and a stall, at every size.
 func TestMeasuredScreens(t *testing.T) {

@@ -24,6 +24,7 @@ type Options struct {
 	Commands Commands        // nil: read only (finished, or another process runs it)
 	Export   Exporter        // nil: exporting is not offered
 	WhatIf   Simulator       // nil: simulating is not offered
+	Search   Searcher        // nil: no repository is indexed
 	Done     <-chan struct{} // closed when the engine has finished; nil: no engine here
 	NoColor  bool
 	Theme    string // default, light, mono; "" asks COLORFGBG, else default

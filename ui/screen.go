@@ -209,5 +209,9 @@ func (w *Workbench) drawSheet() []string {
 	if w.sheet.head != nil {
 		title = w.sheet.head()
 	}
-	return w.dress(a, a.view, true, caption{title: title, note: line{{dim, "esc closes"}}}, rows)
+	note := line{{dim, "esc closes"}}
+	if w.sheet.search != nil && w.sheet.search.takesEsc() {
+		note = nil
+	}
+	return w.dress(a, a.view, true, caption{title: title, note: note}, rows)
 }

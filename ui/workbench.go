@@ -147,6 +147,8 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		w.applyPiece(m)
 	case foundMsg:
 		w.applyFound(m)
+	case searchedMsg:
+		w.applySearched(m)
 	case historyMsg:
 		w.applyHistory(m)
 	case whatIfMsg:

@@ -105,8 +105,12 @@ func (a *app) screen(ctx context.Context, w *work) error {
 		defer close(done)
 		failed = w.engine.Run(ctx)
 	}()
-	shown := ui.Run(ctx, ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Done: done,
-		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme})
+	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Done: done,
+		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme}
+	if w.config.Tools.Search {
+		opt.Search = w.engine.SearchSource
+	}
+	shown := ui.Run(ctx, opt)
 	w.engine.Stop()
 	<-done
 	if shown != nil && !errors.Is(shown, ui.ErrLeftRunning) && ctx.Err() == nil {

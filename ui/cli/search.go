@@ -67,9 +67,12 @@ With --pattern or --line no QUERY is needed. docs/search.md explains all of it.`
 }
 
 func (a *app) search(ctx context.Context, dir string, q search.Query, asJSON bool) error {
+	q.Terms = slices.DeleteFunc(q.Terms, func(t string) bool { return strings.TrimSpace(t) == "" })
 	switch {
+	case len(q.Terms) == 0 && strings.TrimSpace(q.Pattern) == "" && len(q.Lines) == 0:
+		return bad(errors.New("search needs a query that is not empty: a name, a path or some words"))
 	case q.Limit < 0:
-		return bad(fmt.Errorf("--limit is %d: it must be at least 1", q.Limit))
+		return bad(fmt.Errorf("--limit is %d: it must be at least 1, or 0 for as many as are useful", q.Limit))
 	case q.Kind != "" && !slices.Contains(search.Kinds, q.Kind):
 		return bad(fmt.Errorf("--kind is %q: use %s", q.Kind, strings.Join(search.Kinds, ", ")))
 	case len(q.Lines) > 0 && q.Path == "":
@@ -80,9 +83,15 @@ func (a *app) search(ctx context.Context, dir string, q search.Query, asJSON boo
 			return bad(fmt.Errorf("--line is %d: lines are counted from 1", n))
 		}
 	}
-	files, err := readTree(ctx, dir)
+	files, unread, err := readTree(ctx, dir)
 	if err != nil {
 		return err
+	}
+	if unread > 0 {
+		fmt.Fprintf(a.err, "%d files or folders could not be read and are left out\n", unread)
+	}
+	if len(files) == 0 {
+		fmt.Fprintf(a.err, "nothing below %s can be searched: binary and very large files and folders such as .git are left out\n", dir)
 	}
 	view := search.Build(files).View()
 	if asJSON {
@@ -93,27 +102,71 @@ func (a *app) search(ctx context.Context, dir string, q search.Query, asJSON boo
 		if hits == nil {
 			hits = []search.Hit{}
 		}
-		return json.NewEncoder(a.out).Encode(hits)
+		out := json.NewEncoder(a.out)
+		out.SetEscapeHTML(false) // names of operators stay readable
+		return out.Encode(hits)
+	}
+	if len(files) == 0 {
+		return nil
 	}
 	_, err = fmt.Fprintln(a.out, tools.Clean([]byte(view.Query(q).String())))
 	return err
 }
 
-// readTree reads what an index wants of the files below a folder. Files that cannot be
-// read are left out, as an index of a sandbox leaves them out.
-func readTree(ctx context.Context, dir string) ([]search.File, error) {
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		if err == nil {
-			err = fmt.Errorf("%s is not a folder", dir)
+// mostText bounds what is read into memory: 2 GiB.
+const mostText = 2 << 30
+
+// readTree reads what an index wants of the files below a folder, and counts those
+// that cannot be read, which are left out.
+func readTree(ctx context.Context, dir string) (_ []search.File, unread int, err error) {
+	root, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		var st fs.FileInfo
+		if st, err = os.Stat(root); err == nil && !st.IsDir() {
+			err = fmt.Errorf("%s is not a folder: name the folder, and the file with --path", dir)
 		}
-		return nil, bad(fmt.Errorf("search: %w", err))
 	}
-	var files []search.File
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+	if err != nil {
+		return nil, 0, bad(fmt.Errorf("search: %w", err))
+	}
+	files, sizes, unread, err := listTree(ctx, root)
+	if err != nil {
+		return nil, 0, err
+	}
+	var next, failed atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(files) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				f := &files[i]
+				if sizes[i] == 0 { // what a kernel makes up as it is read has no size, too
+					continue
+				}
+				var err error
+				if f.Content, err = os.ReadFile(filepath.Join(root, filepath.FromSlash(f.Path))); err != nil {
+					f.Path = ""
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, 0, context.Cause(ctx)
+	}
+	files = slices.DeleteFunc(files, func(f search.File) bool { return f.Path == "" })
+	return files, unread + int(failed.Load()), nil
+}
+
+// listTree lists the regular files that an index wants, with their sizes. Links are
+// not followed.
+func listTree(ctx context.Context, root string) (files []search.File, sizes []int64, unread int, err error) {
+	total := int64(0)
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		rel, rerr := filepath.Rel(dir, p)
+		rel, rerr := filepath.Rel(root, p)
 		if rerr != nil {
 			return rerr
 		}
@@ -122,37 +175,22 @@ func readTree(ctx context.Context, dir string) ([]search.File, error) {
 		case err != nil && rel == ".":
 			return bad(fmt.Errorf("search: %w", err))
 		case err != nil:
+			unread++
 			return nil
 		case d.IsDir() && rel != "." && !search.Wanted(rel+"/x", 0):
 			return fs.SkipDir
 		case !d.Type().IsRegular():
 			return nil
 		}
-		if st, err := d.Info(); err == nil && search.Wanted(rel, st.Size()) {
-			files = append(files, search.File{Path: rel})
+		st, err := d.Info()
+		if err != nil || !search.Wanted(rel, st.Size()) {
+			return nil // gone meanwhile, or not text
 		}
+		if total += st.Size(); total > mostText {
+			return bad(fmt.Errorf("search: below %s are more than %d GiB to read: name a folder of it", root, mostText>>30))
+		}
+		files, sizes = append(files, search.File{Path: rel}), append(sizes, st.Size())
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(files) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				f := &files[i]
-				content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(f.Path)))
-				if err != nil {
-					f.Path = ""
-				}
-				f.Content = content
-			}
-		})
-	}
-	wg.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return slices.DeleteFunc(files, func(f search.File) bool { return f.Path == "" }), nil
+	return files, sizes, unread, err
 }

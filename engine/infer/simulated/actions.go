@@ -100,10 +100,20 @@ func (s *state) lookMoves() []move {
 	if where == "" {
 		where = "."
 	}
+	search := func(weight float64, term string, thoughts []string) bool {
+		c := s.invoke([]string{"search"}, "search_terms", "["+quoteJSON(term)+"]")
+		if c == nil || slices.Contains(s.asked, term) {
+			return c != nil // the answer is known
+		}
+		out = append(out, move{weight, thoughts, c, ""})
+		return true
+	}
+	for i, term := range s.hints() {
+		search(2*zipf(i), term, fill(hintThoughts, term))
+	}
 	for _, term := range s.terms() {
 		thoughts := fill(searchThoughts, term)
-		if c := s.invoke([]string{"search"}, "search_terms", "["+quoteJSON(term)+"]"); c != nil {
-			out = append(out, move{1, thoughts, c, ""})
+		if search(1, term, thoughts) {
 			continue
 		}
 		out = append(out, s.bash(fmt.Sprintf("grep -rnI --exclude-dir=.git -e %s %s | head -n 40", quoteShell(term), quoteShell(where)), thoughts...)...)
@@ -156,6 +166,21 @@ func (s *state) terms() []string {
 	for _, m := range wordPattern.FindAllStringSubmatch(s.conversation.task, 50) {
 		if word := m[1] + m[2]; !slices.Contains(out, word) && len(out) < 4 {
 			out = append(out, word)
+		}
+	}
+	return out
+}
+
+var hintPattern = regexp.MustCompile(`(?m)^next: search_terms \["([^"\\]+)"\]`)
+
+// hints are the next queries that the answers to the last reply end with.
+func (s *state) hints() []string {
+	var out []string
+	if n := len(s.turns); n > 0 {
+		for _, result := range s.turns[n-1].results {
+			for _, m := range hintPattern.FindAllStringSubmatch(result, 3) {
+				out = append(out, m[1])
+			}
 		}
 	}
 	return out

@@ -245,3 +245,22 @@ func TestQuotes(t *testing.T) {
 		}
 	}
 }
+
+// A search is made with what the one before named as next, the likelier the earlier
+// it was named, and never a second time.
+func TestSearchFollowsHints(t *testing.T) {
+	search := json.RawMessage(`{"type":"function","function":{"name":"search","parameters":{"properties":{"search_terms":{"type":"array","items":{"type":"string"}}}}}}`)
+	task := Task{Terms: []string{"find", "limit"}}
+	first := did("search", `{"search_terms": ["find"]}`, "find: 1 found\ngeo.py:find (function, lines 1-2)\n"+
+		`next: search_terms ["callers:geo.py:find"] shows 2 callers of find`+"\n"+`next: search_terms ["test_geo.py:test_find"] shows the test of find`)
+	replies, p := possible(t, task, []json.RawMessage{search, toolsJSON[2]}, first...)
+	callers, tests, other := chance(replies, p, `["callers:geo.py:find"]`), chance(replies, p, `["test_geo.py:test_find"]`), chance(replies, p, `["limit"]`)
+	if callers <= tests || tests <= 0 || other <= 0 || chance(replies, p, `["find"]`) > 0 {
+		t.Errorf("callers %v, the test %v, another term %v, the same again %v", callers, tests, other, chance(replies, p, `["find"]`))
+	}
+	second := did("search", `{"search_terms": ["callers:geo.py:find"]}`, `next: search_terms ["find"] shows its code`)
+	replies, p = possible(t, task, []json.RawMessage{search, toolsJSON[2]}, append(first, second...)...)
+	if again := chance(replies, p, `find"]`); again > 0 || chance(replies, p, `["limit"]`) <= 0 {
+		t.Errorf("asked again: %v", again)
+	}
+}

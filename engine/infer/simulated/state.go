@@ -23,8 +23,9 @@ type state struct {
 	conversation
 	task      *Task
 	edits     []progress
-	script    outcome // of the reference script, when there is one
-	looks     int     // searches and views
+	script    outcome  // of the reference script, when there is one
+	looks     int      // searches and views
+	asked     []string // terms that were searched for
 	tests     outcome
 	testRuns  int
 	malformed bool // the last reply held no usable call
@@ -91,6 +92,12 @@ func (s *state) apply(name string, args map[string]any, result string) {
 	switch {
 	case name == "search":
 		s.looks++
+		terms, _ := args["search_terms"].([]any)
+		for _, t := range terms {
+			if term, ok := t.(string); ok {
+				s.asked = append(s.asked, term)
+			}
+		}
 	case name == "str_replace_editor" && command == "view":
 		s.looks++
 	case name == "str_replace_editor":

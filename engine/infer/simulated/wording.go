@@ -10,6 +10,10 @@ var (
 		"I should find where NAME is defined.",
 		"Let me look for NAME in the repository.",
 	}
+	hintThoughts = []string{
+		"The answer names NAME as worth asking next.",
+		"The answer names NAME. I will look at that as well.",
+	}
 	viewThoughts = []string{
 		"I need to see what NAME does now.",
 		"I need to read NAME closely; the mistake may be there.",

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"rollbench/search"
+	"rollbench/sessions"
+	"rollbench/tools"
+)
+
+// SearchSource asks the repository in the trajectory's open run sandbox, as it is
+// now, what the trajectory's own search tool would be asked. Nothing is recorded and
+// nothing changes: a person only looks.
+func (e *Engine) SearchSource(ctx context.Context, key sessions.Key, q search.Query) (search.Answer, []search.Hit, error) {
+	t, err := e.find(key)
+	if err != nil {
+		return search.Answer{}, nil, err
+	}
+	if !e.opt.Config.Tools.Search {
+		return search.Answer{}, nil, errors.New("nothing is indexed: tools.enable_search is false in this run")
+	}
+	s := e.sources.enter(key)
+	switch {
+	case s == nil && (t.done.Load() || t.gate.Over()):
+		return search.Answer{}, nil, fmt.Errorf("the run stage of %s is over and its sandbox closed", key)
+	case s == nil:
+		return search.Answer{}, nil, fmt.Errorf("the sandbox of %s is not open: it is still to be prepared", key)
+	}
+	defer s.looks.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	answer, hits, err := s.Ask(ctx, q)
+	if err != nil && s.ctx.Err() != nil {
+		err = fmt.Errorf("the sandbox of %s was closed meanwhile", key)
+	}
+	return answer, hits, err
+}
+
+// sources are the repositories of open run sandboxes. The loop's registry is the
+// loop's alone; what stands here may be asked beside it.
+type sources struct {
+	mu  sync.Mutex // guards all, and the looks of each against an Add after Wait
+	all map[sessions.Key]*source
+}
+
+type source struct {
+	*tools.Source
+	ctx   context.Context // ends before the sandbox is closed
+	end   context.CancelFunc
+	looks sync.WaitGroup
+}
+
+// open lets people ask; from is nil without a search tool.
+func (s *sources) open(key sessions.Key, from *tools.Source) {
+	if from == nil {
+		return
+	}
+	one := &source{Source: from}
+	one.ctx, one.end = context.WithCancel(context.Background())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[sessions.Key]*source{}
+	}
+	s.all[key] = one
+}
+
+// close ends the looks under way and waits for them: nobody reads in a sandbox whose
+// patch is taken, or that is closed.
+func (s *sources) close(key sessions.Key) {
+	s.mu.Lock()
+	one := s.all[key]
+	delete(s.all, key)
+	s.mu.Unlock()
+	if one == nil {
+		return
+	}
+	one.end()
+	one.looks.Wait()
+}
+
+// enter admits a look, which calls looks.Done; nil while nothing is open.
+func (s *sources) enter(key sessions.Key) *source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.all[key]
+	if one != nil {
+		one.looks.Add(1)
+	}
+	return one
+}
