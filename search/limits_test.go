@@ -72,3 +72,15 @@ func (v *View) nearestOf(name string) []near {
 	}
 	return l.nearest(name, 5)
 }
+
+// Matches beyond the first 200 are said to be there, in tests as well.
+func TestAPatternWithManyMatches(t *testing.T) {
+	var files []File
+	for i := range 30 {
+		text := []byte(strings.Repeat("def f(a):\n    raise ValueError(a)\n\n", 40))
+		files = append(files, File{Path: fmt.Sprintf("m%d.py", i), Content: text}, File{Path: fmt.Sprintf("tests/test_m%d.py", i), Content: text})
+	}
+	if got := Build(files).View().Query(Query{Pattern: "raise ValueError($E)"}).Text; !strings.Contains(got, "200 found (only the first matches)") {
+		t.Error(got[:100])
+	}
+}

@@ -81,6 +81,9 @@ func (v *look) findPattern(text string, limit int, f filter) section {
 			if file.test != tests || file.language == "" || !f.keep(i, file) || !may(i, file) {
 				return true
 			}
+			if len(s.hits) >= most {
+				return false
+			}
 			if work <= 0 {
 				s.how, s.exact = "stopped: too much work", false
 				return false
