@@ -81,7 +81,8 @@ func (v *View) look() (*look, error) {
 	return &look{base: b, over: v.changes.over, hidden: v.changes.hidden}, nil
 }
 
-// Update sets the content of a file, which may be new.
+// Update sets the content of a file, which may be new. One that the base leaves out, or
+// would have, stays out: the rules of .gitignore are those of the base.
 func (v *View) Update(path string, content []byte) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -125,6 +126,9 @@ func (v *View) Changed() ([]string, error) {
 }
 
 func (v *look) update(path, content string, w *words) {
+	if v.base.ignored.match(path) {
+		return
+	}
 	if i, ok := v.base.find(path); ok {
 		if v.base.files[i].src == content {
 			v.drop(path)
