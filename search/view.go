@@ -51,6 +51,13 @@ type resolved struct {
 // View is a new view without changes. It costs nothing.
 func (b *Base) View() *View { return &View{index: b} }
 
+// Load reads the base from disk where it is not in memory. The error says that its file
+// is gone or damaged, and that the view is of no use any more.
+func (v *View) Load() error {
+	_, err := v.index.get()
+	return err
+}
+
 // Query answers in text.
 func (v *View) Query(q Query) Answer {
 	v.mu.RLock()
@@ -112,6 +119,20 @@ func (v *View) Remove(path string) error {
 	l.drop(path)
 	v.changes.over, v.changes.hidden = l.over, l.hidden
 	return nil
+}
+
+// Held is how many bytes the files have that differ from the base, those aside of which
+// but says so.
+func (v *View) Held(but func(path string) bool) int64 {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	total := int64(0)
+	for i := range v.changes.over {
+		if f := &v.changes.over[i]; !but(f.path) {
+			total += int64(len(f.src))
+		}
+	}
+	return total
 }
 
 // Changed are the paths of the files that differ from the base.
