@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Sizes of what an answer shows in full.
@@ -53,6 +54,7 @@ type writer struct {
 const reserve = 80
 
 func (w *writer) line(s string) bool {
+	s = visible(s)
 	if len(w.text)+len(s)+1 > min(w.share, w.limit)-reserve && s != "" {
 		w.left++
 		return false
@@ -66,7 +68,27 @@ func (w *writer) done() string { return strings.TrimRight(string(w.text), "\n") 
 
 // note writes a line for which room is reserved.
 func (w *writer) note(format string, args ...any) {
-	w.text = fmt.Appendf(w.text, format+"\n", args...)
+	w.text = append(append(w.text, visible(fmt.Sprintf(format, args...))...), '\n')
+}
+
+// visible is one line without control characters: names of files and source may hold
+// any, line ends and escape sequences among them. Those of ASCII become their pictures.
+func visible(s string) string {
+	odd := func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f && r <= 0x9f || r == utf8.RuneError }
+	if strings.IndexFunc(s, odd) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case !odd(r):
+			return r
+		case r < ' ':
+			return 0x2400 + r
+		case r == 0x7f:
+			return '\u2421'
+		}
+		return utf8.RuneError
+	}, s)
 }
 
 func (v *look) write(w *writer, s section, q Query) {

@@ -28,11 +28,13 @@ type file struct {
 // of views may share it.
 type Base struct {
 	files []file // by path
-	stats stats
-	words *postings
-	names buckets // of entities, by name
-	refs  buckets // of references, by the last part of the name
-	docs  docTable
+	// ignored are the rules of .gitignore at this commit.
+	ignored ignore
+	stats   stats
+	words   *postings
+	names   buckets // of entities, by name
+	refs    buckets // of references, by the last part of the name
+	docs    docTable
 
 	// fileFactor is 1-b+b*length/average of each file.
 	fileFactor []float32
@@ -62,7 +64,7 @@ type stats struct {
 }
 
 // Build indexes a repository. Files come in any order; of two with one path the last
-// one counts. What .gitignore files among them exclude is left out, unless keepIgnored.
+// one counts. What .gitignore files among them exclude is left out.
 func Build(files []File) *Base {
 	files = dedupe(files)
 	ignored := newIgnore(files)
@@ -72,7 +74,7 @@ func Build(files []File) *Base {
 			kept = append(kept, f)
 		}
 	}
-	b := &Base{files: make([]file, len(kept))}
+	b := &Base{files: make([]file, len(kept)), ignored: ignored}
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), 8) {

@@ -42,8 +42,14 @@ type near struct {
 	distance int
 }
 
+// longestName is how long a name may be that misspelt ones are looked for of, in bytes.
+const longestName = 200
+
 // nearest lists names within two edits (one for short names), nearest first.
 func (v *look) nearest(name string, most int) []near {
+	if len(name) > longestName {
+		return nil // no name is near one that nobody gives, and the look would take long
+	}
 	asked := strings.ToLower(name)
 	limit := 2
 	if len(asked) < 5 {

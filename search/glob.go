@@ -27,8 +27,9 @@ func expandBraces(pattern string, most int) []string {
 	}
 	end += open
 	var out []string
+	rests := expandBraces(pattern[end+1:], most) // once: for each alternative anew it would double with every brace
 	for alt := range strings.SplitSeq(pattern[open+1:end], ",") {
-		for _, rest := range expandBraces(pattern[end+1:], most) {
+		for _, rest := range rests {
 			if len(out) == most {
 				return out
 			}

@@ -76,7 +76,7 @@ func idHint(h Hit, shows string) Hint {
 func termHint(term, shows string) Hint {
 	return Hint{
 		Query: Query{Terms: []string{term}},
-		Text:  fmt.Sprintf("next: search_terms [%q] shows %s", term, shows),
+		Text:  fmt.Sprintf("next: search_terms [%q] shows %s", term, visible(shows)),
 	}
 }
 

@@ -58,7 +58,8 @@ func parseIgnore(text string) []ignoreRule {
 }
 
 // match says whether the file, or a directory it is in, is ignored. As in git nothing
-// below an ignored directory can be taken back in.
+// below an ignored directory can be taken back in. A .gitignore file is not ignored by
+// itself: an index that comes from disk has to have the rules.
 func (ig ignore) match(file string) bool {
 	if len(ig.rules) == 0 {
 		return false
@@ -68,7 +69,7 @@ func (ig ignore) match(file string) bool {
 			return true
 		}
 	}
-	return ig.one(file, false)
+	return path.Base(file) != ".gitignore" && ig.one(file, false)
 }
 
 // one judges a path by itself: the last rule that matches, nearest directory last.

@@ -75,12 +75,20 @@ func (v *look) findPattern(text string, limit int, f filter) section {
 	may := v.filesWith(p.words)
 	const most = 200
 	var tokens []token
+	work := mostWork
 	for _, tests := range []bool{false, true} {
 		v.each(func(i int32, file *file) bool {
 			if file.test != tests || file.language == "" || !f.keep(i, file) || !may(i, file) {
 				return true
 			}
-			m := matcher{pattern: p.tokens, tokens: tokens, src: file.src}
+			if len(s.hits) >= most {
+				return false
+			}
+			if work <= 0 {
+				s.how, s.exact = "stopped: too much work", false
+				return false
+			}
+			m := matcher{pattern: p.tokens, tokens: tokens, src: file.src, work: &work}
 			hash := file.language == "python"
 			if !m.worth(hash) {
 				tokens = m.tokens
@@ -164,6 +172,7 @@ type matcher struct {
 	src     string
 	holes   []hole
 	steps   int
+	work    *int  // steps that are left for all files
 	indent  int32 // of the line that the match began on
 	ran     bool  // out of tokens: with more of them there might be a match
 }
@@ -173,8 +182,13 @@ type hole struct {
 	from, to int
 }
 
-// mostSteps bounds the work at one start, so that no pattern can take long.
-const mostSteps = 20_000
+// mostSteps bounds the work at one start, mostWork that of a whole query, so that no
+// pattern can take long. They are steps and not time: the same query has to be answered
+// alike whenever it is asked again.
+const (
+	mostSteps = 20_000
+	mostWork  = 20_000_000
+)
 
 // window is how many bytes a match without … is looked for in, at first.
 const window = 1500
@@ -247,7 +261,9 @@ func (m *matcher) all(yield func(from, to int) bool) {
 // match matches the pattern from p against the tokens from t; the end is that of the
 // shortest match.
 func (m *matcher) match(p, t int) (end int, ok bool) {
-	if m.steps++; m.steps > mostSteps {
+	m.steps++
+	*m.work--
+	if m.steps > mostSteps || *m.work < 0 {
 		return 0, false
 	}
 	if p == len(m.pattern) {

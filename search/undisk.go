@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"path"
 	"strings"
 	"sync"
 
@@ -59,6 +60,13 @@ func decodeBase(data []byte) (*Base, error) {
 
 // restore makes what is not kept on disk.
 func (b *Base) restore() {
+	var rules []File
+	for i := range b.files {
+		if path.Base(b.files[i].path) == ".gitignore" {
+			rules = append(rules, File{b.files[i].path, []byte(b.files[i].src)})
+		}
+	}
+	b.ignored = newIgnore(rules)
 	var wg sync.WaitGroup
 	wg.Go(func() { b.names = newBuckets(b.eachName) })
 	wg.Go(func() { b.refs = newBuckets(b.eachRef) })

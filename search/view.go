@@ -51,6 +51,13 @@ type resolved struct {
 // View is a new view without changes. It costs nothing.
 func (b *Base) View() *View { return &View{index: b} }
 
+// Load reads the base from disk where it is not in memory. The error says that its file
+// is gone or damaged, and that the view is of no use any more.
+func (v *View) Load() error {
+	_, err := v.index.get()
+	return err
+}
+
 // Query answers in text.
 func (v *View) Query(q Query) Answer {
 	v.mu.RLock()
@@ -81,7 +88,8 @@ func (v *View) look() (*look, error) {
 	return &look{base: b, over: v.changes.over, hidden: v.changes.hidden}, nil
 }
 
-// Update sets the content of a file, which may be new.
+// Update sets the content of a file, which may be new. One that the base leaves out, or
+// would have, stays out: the rules of .gitignore are those of the base.
 func (v *View) Update(path string, content []byte) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -113,6 +121,20 @@ func (v *View) Remove(path string) error {
 	return nil
 }
 
+// Held is how many bytes the files have that differ from the base, those aside of which
+// but says so.
+func (v *View) Held(but func(path string) bool) int64 {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	total := int64(0)
+	for i := range v.changes.over {
+		if f := &v.changes.over[i]; !but(f.path) {
+			total += int64(len(f.src))
+		}
+	}
+	return total
+}
+
 // Changed are the paths of the files that differ from the base.
 func (v *View) Changed() ([]string, error) {
 	v.mu.RLock()
@@ -125,6 +147,9 @@ func (v *View) Changed() ([]string, error) {
 }
 
 func (v *look) update(path, content string, w *words) {
+	if v.base.ignored.match(path) {
+		return
+	}
 	if i, ok := v.base.find(path); ok {
 		if v.base.files[i].src == content {
 			v.drop(path)

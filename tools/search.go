@@ -86,10 +86,22 @@ func (t *finder) Run(ctx context.Context, args map[string]any) (Result, error) {
 		text := fmt.Sprintf("ERROR: the repository could not be read: %s. Use the shell (grep -rn, find) instead.", Clean([]byte(err.Error())))
 		return Result{Text: text, Status: Failed}, nil
 	}
-	return answered(view.Query(t.source.bounded(q)), t.env.Limits.Observation), nil
+	answer := view.Query(t.source.bounded(q))
+	if files, bytes := t.source.follower.Unread(); files > 0 {
+		answer.Text += fmt.Sprintf("\n[%d changed files of %d MiB together are too large to be indexed: only their names are found. Use grep for what is in them.]", files, bytes>>20)
+	}
+	return answered(answer, t.env.Limits.Observation), nil
 }
 
 func (t *finder) Close() error { return nil }
+
+// The most that one call may ask: a search heeds no limit of time.
+const (
+	mostTerms   = 20
+	mostLines   = 200
+	longestTerm = 32 << 10 // bytes: a term may be the text of an issue
+	longestPath = 1 << 10  // bytes, also of a pattern
+)
 
 // question reads the arguments.
 func question(args map[string]any) (search.Query, error) {
@@ -109,6 +121,9 @@ func question(args map[string]any) (search.Query, error) {
 	q.Path, _ = args["file_path_or_pattern"].(string)
 	q.Kind, _ = args["kind"].(string)
 	q.Pattern, _ = args["pattern"].(string)
+	if err := tooMuch(q); err != nil {
+		return q, err
+	}
 	switch {
 	case len(q.Terms) == 0 && len(q.Lines) == 0 && strings.TrimSpace(q.Pattern) == "":
 		return q, invalidf(`ERROR: nothing to search for. Give search_terms (a list of names or words), or line_nums with file_path_or_pattern, or pattern. For example: {"search_terms": ["parse_url"]}.`)
@@ -116,6 +131,26 @@ func question(args map[string]any) (search.Query, error) {
 		return q, invalidf(`ERROR: line_nums needs the file they are of in file_path_or_pattern. For example: {"line_nums": [120], "file_path_or_pattern": "src/app.py"}.`)
 	}
 	return q, nil
+}
+
+// tooMuch says what of a question is more than a call may ask.
+func tooMuch(q search.Query) error {
+	for _, term := range q.Terms {
+		if len(term) > longestTerm {
+			return invalidf("ERROR: a search term has %d bytes, %d are the most: ask for a name or the words that matter.", len(term), longestTerm)
+		}
+	}
+	switch {
+	case len(q.Terms) > mostTerms:
+		return invalidf("ERROR: search_terms has %d terms, %d are the most: ask for the rest by another call.", len(q.Terms), mostTerms)
+	case len(q.Lines) > mostLines:
+		return invalidf("ERROR: line_nums has %d lines, %d are the most: view the file instead.", len(q.Lines), mostLines)
+	case len(q.Path) > longestPath:
+		return invalidf("ERROR: file_path_or_pattern has %d bytes, %d are the most.", len(q.Path), longestPath)
+	case len(q.Pattern) > longestPath:
+		return invalidf("ERROR: pattern has %d bytes, %d are the most: leave out what need not match.", len(q.Pattern), longestPath)
+	}
+	return nil
 }
 
 func list(v any) []any {
@@ -131,9 +166,15 @@ func answered(a search.Answer, limit int) Result {
 		hints = append(hints, h.Text)
 	}
 	last := strings.Join(slices.DeleteFunc(hints, func(h string) bool { return h == "" }), "\n")
-	text, cut := cutMiddle(Clean([]byte(a.Text)), max(0, limit-len([]rune(last))-2), "\n[... %d characters are cut here; ask with a narrower file_path_or_pattern or kind ...]\n")
+	whole := Clean([]byte(a.Text))
+	text, cut := cutMiddle(whole, max(0, limit-len([]rune(last))-2), "\n[... %d characters are cut here; ask with a narrower file_path_or_pattern or kind ...]\n")
+	r := Result{Status: OK, Dropped: int64(cut)}
+	if cut > 0 {
+		r.Full = []byte(whole + "\n" + last)
+	}
 	if last != "" {
 		text = strings.TrimRight(text, "\n") + "\n" + last
 	}
-	return Result{Text: text, Status: OK, Dropped: int64(cut)}
+	r.Text = text
+	return r
 }

@@ -9,6 +9,7 @@ import (
 
 	"rollbench/sandbox"
 	"rollbench/sandbox/local"
+	"rollbench/search"
 	"rollbench/tools/follow"
 )
 
@@ -73,8 +74,13 @@ func TestSearch(t *testing.T) {
 			`{}`:                      "nothing to search for",
 			`{"search_terms": [" "]}`: "nothing to search for",
 			`{"line_nums": [3]}`:      "file_path_or_pattern",
-			`{"line_nums": [0], "file_path_or_pattern": "a.py"}`: "counted from 1",
-			`{"search_terms": ["x"], "kind": "struct"}`:          "kind",
+			`{"line_nums": [0], "file_path_or_pattern": "a.py"}`:                                                 "counted from 1",
+			`{"search_terms": ["x"], "kind": "struct"}`:                                                          "kind",
+			`{"search_terms": [` + strings.Repeat(`"x",`, mostTerms) + `"x"]}`:                                   "21 terms, 20 are the most",
+			`{"search_terms": ["` + strings.Repeat("x", longestTerm+1) + `"]}`:                                   "32769 bytes",
+			`{"search_terms": ["x"], "file_path_or_pattern": "` + strings.Repeat("{a,b}", 300) + `"}`:            "1500 bytes",
+			`{"pattern": "` + strings.Repeat("$$$ ", 300) + `x"}`:                                                "1201 bytes",
+			`{"line_nums": [` + strings.Repeat("1,", mostLines) + `1], "file_path_or_pattern": "src/report.py"}`: "201 lines",
 		} {
 			has(t, call(t, r, "search", args), Invalid, want)
 		}
@@ -94,6 +100,20 @@ func TestSearchKeepsHints(t *testing.T) {
 			t.Errorf("%d characters: %s", len(got.Text), got.Text)
 		}
 	})
+}
+
+// What the limit cuts off is kept, and names of files bring no escape sequences along.
+func TestSearchAnswersAreKeptAndClean(t *testing.T) {
+	got := answered(search.Answer{Text: strings.Repeat("line\n", 100), Hints: []search.Hint{{Text: "next: one"}, {Text: ""}, {Text: "next: two"}}}, 200)
+	if n := len([]rune(got.Text)); n > 200 || !strings.HasSuffix(got.Text, "\nnext: one\nnext: two") || got.Dropped == 0 {
+		t.Errorf("%d characters: %s", n, got.Text)
+	}
+	if string(got.Full) != strings.Repeat("line\n", 100)+"\nnext: one\nnext: two" {
+		t.Errorf("kept: %q", got.Full)
+	}
+	if got := answered(search.Answer{Text: "a.py"}, 200); got.Full != nil || got.Text != "a.py" {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestSearchInALostSandbox(t *testing.T) {

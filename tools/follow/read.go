@@ -22,7 +22,7 @@ const largest = 8 << 20
 
 // read hands each of the files below dir to each, in no order; one that is gone is
 // not there. Only what was asked for is handed over.
-func read(ctx context.Context, sb sandbox.Sandbox, dir string, files []string, each func(file string, content []byte, there bool)) error {
+func read(ctx context.Context, sb sandbox.Sandbox, dir string, files []string, each func(file string, content []byte, there bool) error) error {
 	alone, folders := files, map[string]map[string]bool{}
 	if len(files) > few {
 		alone, folders = byFolder(files)
@@ -31,13 +31,14 @@ func read(ctx context.Context, sb sandbox.Sandbox, dir string, files []string, e
 		content, err := sb.ReadFile(ctx, path.Join(dir, p))
 		switch {
 		case err == nil:
-			each(p, content, true)
+			err = each(p, content, true)
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case errors.Is(err, sandbox.ErrLost):
+			err = context.Cause(ctx)
+		case !errors.Is(err, sandbox.ErrLost): // gone, or a folder by now, or not readable: nothing to index
+			err = each(p, nil, false)
+		}
+		if err != nil {
 			return err
-		default: // gone, or a folder by now, or not readable: nothing to index
-			each(p, nil, false)
 		}
 	}
 	for top, wanted := range folders {
@@ -74,7 +75,7 @@ func byFolder(files []string) (alone []string, folders map[string]map[string]boo
 	return alone, folders
 }
 
-func unpack(ctx context.Context, sb sandbox.Sandbox, dir, top string, wanted map[string]bool, each func(string, []byte, bool)) (err error) {
+func unpack(ctx context.Context, sb sandbox.Sandbox, dir, top string, wanted map[string]bool, each func(string, []byte, bool) error) (err error) {
 	r, err := sb.CopyOut(ctx, path.Join(dir, top))
 	if err != nil {
 		return fmt.Errorf("read the folder %s: %w", top, err)
@@ -104,13 +105,15 @@ func unpack(ctx context.Context, sb sandbox.Sandbox, dir, top string, wanted map
 			return fmt.Errorf("read %s: %w", p, err)
 		}
 		delete(wanted, p)
-		each(p, content, true)
+		if err := each(p, content, true); err != nil {
+			return err
+		}
 	}
 	return rest(ctx, sb, dir, wanted, each)
 }
 
 // rest reads what an archive did not hold by itself, such as a second name of a file.
-func rest(ctx context.Context, sb sandbox.Sandbox, dir string, wanted map[string]bool, each func(string, []byte, bool)) error {
+func rest(ctx context.Context, sb sandbox.Sandbox, dir string, wanted map[string]bool, each func(string, []byte, bool) error) error {
 	for p := range wanted {
 		if err := read(ctx, sb, dir, []string{p}, each); err != nil {
 			return err
