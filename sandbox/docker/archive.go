@@ -22,6 +22,8 @@ import (
 // CopyIn unpacks a tar stream below dst, which is made when absent. Whatever
 // owners the stream names, the files belong to the image's user.
 func (c *Container) CopyIn(ctx context.Context, dst string, stream io.Reader) error {
+	ctx, cancel := context.WithTimeout(ctx, copyLimit)
+	defer cancel()
 	p := c.abs(dst)
 	if _, err := c.fileCall(ctx, "copy to", p, c.own()+makeDirs+`make "$p"`); err != nil {
 		return err
@@ -122,6 +124,8 @@ func (c *Container) CopyOut(ctx context.Context, file string) (io.ReadCloser, er
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, copyLimit)
+	defer cancel() // the stream is read to its end here
 	stream, _, err := c.p.engine.CopyFromContainer(ctx, c.id, p)
 	if err != nil {
 		missing := cerrdefs.IsNotFound(err)
