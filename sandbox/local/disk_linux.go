@@ -2,11 +2,10 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -59,6 +58,8 @@ func (b *folder) watchDisk(limit int64) {
 		switch {
 		case used > limit:
 			b.stop(fmt.Errorf("%w: disk limit %d MB reached (%d MB used)", sandbox.ErrExhausted, limit>>20, used>>20))
+		case errors.Is(err, sandbox.ErrExhausted):
+			b.stop(err)
 		case failed == diskTries:
 			b.stop(fmt.Errorf("%w: what the files take cannot be measured: %w", sandbox.ErrExhausted, err))
 		}
@@ -105,40 +106,4 @@ func (b *folder) diskUse(limit int64) (int64, error) {
 	defer cancel()
 	r, _, err := b.ask(limited, request{Op: opNameless})
 	return n + r.Bytes, err
-}
-
-// nameless is what files take that have no name any more and that processes of this
-// pid namespace hold open.
-func nameless() (int64, error) {
-	var root unix.Stat_t
-	if err := unix.Stat("/", &root); err != nil {
-		return 0, &os.PathError{Op: "stat", Path: "/", Err: err}
-	}
-	all, err := processes()
-	if err != nil {
-		return 0, err
-	}
-	seen := map[uint64]bool{} // by inode
-	total := int64(0)
-	for pid := range all {
-		folder := "/proc/" + strconv.Itoa(pid) + "/fd"
-		entries, err := os.ReadDir(folder)
-		if err != nil {
-			continue // it has ended, or hides
-		}
-		for _, e := range entries {
-			name := folder + "/" + e.Name()
-			// Most descriptors are pipes and files with a name.
-			if to, err := os.Readlink(name); err != nil || !strings.HasSuffix(to, " (deleted)") {
-				continue
-			}
-			var st unix.Stat_t
-			if unix.Stat(name, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Dev != root.Dev || seen[st.Ino] {
-				continue
-			}
-			seen[st.Ino] = true
-			total += st.Blocks * 512
-		}
-	}
-	return total, nil
 }
