@@ -141,7 +141,10 @@ func (c *Container) CopyOut(ctx context.Context, file string) (io.ReadCloser, er
 		err = errors.Join(cerr, f.Close())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("copy from %s: %w", p, c.check(err))
+		if !errors.Is(err, sandbox.ErrTooLarge) {
+			err = c.check(err)
+		}
+		return nil, fmt.Errorf("copy from %s: %w", p, err)
 	}
 	return f, nil
 }
@@ -153,8 +156,12 @@ func spool(r io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	err = os.Remove(f.Name())
+	var n int64
 	if err == nil {
-		_, err = io.Copy(f, r)
+		n, err = io.Copy(f, io.LimitReader(r, sandbox.MaxCopyOut+1))
+	}
+	if err == nil && n > sandbox.MaxCopyOut {
+		err = fmt.Errorf("%w: more than %d MiB", sandbox.ErrTooLarge, sandbox.MaxCopyOut>>20)
 	}
 	if err == nil {
 		_, err = f.Seek(0, io.SeekStart)

@@ -116,8 +116,13 @@ func (a *agent) hello() error {
 
 func (a *agent) reply(r response, fds ...int) error {
 	frame, err := encode(r)
-	if err != nil {
-		return err
+	if err != nil { // a folder of very many entries, say: the owner waits for an answer
+		short := response{ID: r.ID}
+		short.fail(err)
+		if frame, err = encode(short); err != nil {
+			return err
+		}
+		fds = nil
 	}
 	a.sendMu.Lock()
 	defer a.sendMu.Unlock()
