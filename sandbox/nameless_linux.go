@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
@@ -9,60 +10,58 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Nameless is what files take, in bytes, that have no name any more and that processes
-// of the same pid namespace as pid hold open, on the file system of that process's
-// root. A file that is only mapped is not seen.
-func Nameless(pid int) (int64, error) {
-	base := "/proc/" + strconv.Itoa(pid)
-	space, err := os.Readlink(base + "/ns/pid")
-	if err != nil {
-		return 0, fmt.Errorf("find files without a name: %w", err)
+// Nameless is what files take, in bytes, that have no name any more and that
+// processes hold open, on the file system of root. A file that is mapped into memory
+// and has no descriptor is not seen, nor are processes that hide.
+func Nameless(pids iter.Seq[int], root string) (int64, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(root, &fs); err != nil {
+		return 0, &os.PathError{Op: "statfs", Path: root, Err: err}
 	}
-	var root unix.Stat_t
-	if err := unix.Stat(base+"/root/", &root); err != nil {
-		return 0, &os.PathError{Op: "stat", Path: base + "/root", Err: err}
-	}
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return 0, err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return 0, fmt.Errorf("find files without a name: %w", err)
-	}
-	seen := map[uint64]bool{} // by inode
+	type inode struct{ dev, ino uint64 }
+	seen := map[inode]bool{}
 	total := int64(0)
-	for _, name := range names {
-		if _, err := strconv.Atoi(name); err != nil {
-			continue
+	for pid := range pids {
+		folder := "/proc/" + strconv.Itoa(pid) + "/fd"
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			continue // it has ended, or hides
 		}
-		if its, err := os.Readlink("/proc/" + name + "/ns/pid"); err != nil || its != space {
-			continue // it has ended, or is another's
+		for _, e := range entries {
+			name := folder + "/" + e.Name()
+			// Most descriptors are pipes and files with a name.
+			if to, err := os.Readlink(name); err != nil || !strings.HasSuffix(to, " (deleted)") {
+				continue
+			}
+			var st unix.Stat_t
+			var its unix.Statfs_t
+			if unix.Stat(name, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || seen[inode{st.Dev, st.Ino}] ||
+				unix.Statfs(name, &its) != nil || its.Type != fs.Type || its.Fsid != fs.Fsid {
+				continue
+			}
+			seen[inode{st.Dev, st.Ino}] = true
+			total += st.Blocks * 512
 		}
-		total += held("/proc/"+name+"/fd", root.Dev, seen)
 	}
 	return total, nil
 }
 
-// held is what the files of one process take that have no name and were not seen yet.
-func held(folder string, dev uint64, seen map[uint64]bool) (total int64) {
-	entries, err := os.ReadDir(folder)
+// Pids are the processes that /proc lists.
+func Pids() ([]int, error) {
+	dir, err := os.Open("/proc")
 	if err != nil {
-		return 0 // it has ended, or hides
+		return nil, err
 	}
-	for _, e := range entries {
-		name := folder + "/" + e.Name()
-		// Most descriptors are pipes and files with a name.
-		if to, err := os.Readlink(name); err != nil || !strings.HasSuffix(to, " (deleted)") {
-			continue
-		}
-		var st unix.Stat_t
-		if unix.Stat(name, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Dev != dev || seen[st.Ino] {
-			continue
-		}
-		seen[st.Ino] = true
-		total += st.Blocks * 512
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
 	}
-	return total
+	var all []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all, nil
 }

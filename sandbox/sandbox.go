@@ -23,6 +23,13 @@ var ErrLost = errors.New("sandbox lost")
 // because it used up what it may use as a whole: its disk, its memory.
 var ErrExhausted = errors.New("resources exhausted")
 
+// MaxCopyOut bounds what CopyOut hands over. A file that is all hole is longer than
+// any disk, and takes nothing in the sandbox.
+const MaxCopyOut = 256 << 20
+
+// ErrTooLarge is returned (wrapped) for what is more than a call may take.
+var ErrTooLarge = errors.New("too large")
+
 // ErrNotExist is returned (wrapped) by file operations on a missing path.
 var ErrNotExist = fs.ErrNotExist
 
@@ -179,7 +186,8 @@ type Sandbox interface {
 	Walk(ctx context.Context, dir string, skip []string) ([]Entry, error)
 	// CopyIn unpacks a tar stream below dst; entries may not leave dst.
 	CopyIn(ctx context.Context, dst string, tar io.Reader) error
-	// CopyOut packs path (file or folder) as a tar stream.
+	// CopyOut packs path (file or folder) as a tar stream of at most MaxCopyOut
+	// bytes: more is ErrTooLarge, at once or while the stream is read.
 	CopyOut(ctx context.Context, path string) (io.ReadCloser, error)
 	// Close kills everything in it and removes it. It is safe to call twice.
 	Close() error

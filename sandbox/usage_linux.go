@@ -13,7 +13,8 @@ import (
 
 // Usage is what the files below a folder occupy, in bytes. It stops once it has
 // counted more than enough. The tree may be hostile and change meanwhile: no link
-// is followed, no other file system entered, and no depth hides a file. What this
+// is followed and no other file system entered. Folders in one another without end
+// would take this process's memory: beyond maxDepth it is ErrExhausted. What this
 // process may not read, nor make readable, is not counted.
 func Usage(ctx context.Context, dir string, enough int64) (int64, error) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -22,7 +23,7 @@ func Usage(ctx context.Context, dir string, enough int64) (int64, error) {
 	}
 	defer unix.Close(fd)
 	u := usage{ctx: ctx, enough: enough}
-	if err := u.below(fd, "."); err != nil && !errors.Is(err, errEnough) {
+	if err := u.below(fd, ".", 0); err != nil && !errors.Is(err, errEnough) {
 		return 0, fmt.Errorf("disk use of %s: %w", dir, err)
 	}
 	return u.sum, nil
@@ -38,11 +39,18 @@ type usage struct {
 	sum    int64
 }
 
-const longPath = 3000 // of the kernel's 4096; a name has up to 255
+const (
+	longPath = 3000 // of the kernel's 4096; a name has up to 255
+	// maxDepth is more folders in one another than any path can name at once.
+	maxDepth = 2500
+)
 
-func (u *usage) below(base int, path string) error {
+func (u *usage) below(base int, path string, depth int) error {
 	if err := u.ctx.Err(); err != nil {
 		return err
+	}
+	if depth > maxDepth {
+		return fmt.Errorf("%w: more than %d folders in one another", ErrExhausted, maxDepth)
 	}
 	fd, err := unix.Openat2(base, path, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV})
@@ -70,7 +78,7 @@ func (u *usage) below(base int, path string) error {
 		return err
 	}
 	for _, name := range dirs {
-		if err := u.below(base, path+"/"+name); err != nil {
+		if err := u.below(base, path+"/"+name, depth+1); err != nil {
 			return err
 		}
 	}
@@ -107,7 +115,7 @@ func unlock(base int, path string) (fd int, lock func(), err error) {
 func (u *usage) count(f *os.File) (dirs []string, err error) {
 	for {
 		names, err := f.Readdirnames(1024)
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || errors.Is(err, unix.ENOENT) { // it was removed meanwhile
 			return dirs, nil
 		}
 		if err != nil {

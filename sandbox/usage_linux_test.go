@@ -2,12 +2,16 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // 10 files of 1 MiB, one of them with three names, one below 50 folders with
@@ -57,6 +61,71 @@ ln in/1 in/one; ln in/1 one; ln -s / root; ln -s ../out in/loop; truncate -s 1G 
 	if _, err := Usage(t.Context(), filepath.Join(dir, "absent"), 1); err == nil {
 		t.Error("an absent folder has a size")
 	}
+}
+
+// Folders without end are refused before they take this process's memory.
+func TestUsageOfTheDeep(t *testing.T) {
+	dir := t.TempDir()
+	below := func(depth int) {
+		t.Helper()
+		at, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+		for range depth {
+			if err == nil {
+				err = unix.Mkdirat(at, "d", 0o755)
+			}
+			if errors.Is(err, unix.EEXIST) {
+				err = nil
+			}
+			var next int
+			if err == nil {
+				next, err = unix.Openat(at, "d", unix.O_PATH|unix.O_DIRECTORY, 0)
+			}
+			unix.Close(at)
+			at = next
+		}
+		unix.Close(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	below(maxDepth)
+	if _, err := Usage(t.Context(), dir, 1<<40); err != nil {
+		t.Error(err)
+	}
+	below(maxDepth + 1)
+	if n, err := Usage(t.Context(), dir, 1<<40); !errors.Is(err, ErrExhausted) {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+// A folder that is removed while it is looked at is no error: many programs make and
+// remove folders all the time.
+func TestUsageOfTheShortLived(t *testing.T) {
+	dir := t.TempDir()
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				name := filepath.Join(dir, strconv.Itoa(i)+"-"+strconv.Itoa(n%8))
+				os.Mkdir(name, 0o755)
+				os.Remove(name)
+			}
+		})
+	}
+	for range 3000 {
+		if _, err := Usage(t.Context(), dir, 1<<40); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(stop)
+	wg.Wait()
 }
 
 // BenchmarkUsage is one look at a sandbox that has written 20,000 files.

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"iter"
 )
 
 // Usage cannot walk a hostile tree safely here.
@@ -12,5 +13,8 @@ func Usage(context.Context, string, int64) (int64, error) {
 	return 0, errors.ErrUnsupported
 }
 
-// Nameless is known on Linux only.
-func Nameless(int) (int64, error) { return 0, errors.ErrUnsupported }
+// Nameless needs /proc.
+func Nameless(iter.Seq[int], string) (int64, error) { return 0, errors.ErrUnsupported }
+
+// Pids needs /proc.
+func Pids() ([]int, error) { return nil, errors.ErrUnsupported }

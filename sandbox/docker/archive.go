@@ -22,6 +22,8 @@ import (
 // CopyIn unpacks a tar stream below dst, which is made when absent. Whatever
 // owners the stream names, the files belong to the image's user.
 func (c *Container) CopyIn(ctx context.Context, dst string, stream io.Reader) error {
+	ctx, cancel := context.WithTimeout(ctx, copyLimit)
+	defer cancel()
 	p := c.abs(dst)
 	if _, err := c.fileCall(ctx, "copy to", p, c.own()+makeDirs+`make "$p"`); err != nil {
 		return err
@@ -122,6 +124,8 @@ func (c *Container) CopyOut(ctx context.Context, file string) (io.ReadCloser, er
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, copyLimit)
+	defer cancel() // the stream is read to its end here
 	stream, _, err := c.p.engine.CopyFromContainer(ctx, c.id, p)
 	if err != nil {
 		missing := cerrdefs.IsNotFound(err)
@@ -137,7 +141,10 @@ func (c *Container) CopyOut(ctx context.Context, file string) (io.ReadCloser, er
 		err = errors.Join(cerr, f.Close())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("copy from %s: %w", p, c.check(err))
+		if !errors.Is(err, sandbox.ErrTooLarge) {
+			err = c.check(err)
+		}
+		return nil, fmt.Errorf("copy from %s: %w", p, err)
 	}
 	return f, nil
 }
@@ -149,8 +156,12 @@ func spool(r io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	err = os.Remove(f.Name())
+	var n int64
 	if err == nil {
-		_, err = io.Copy(f, r)
+		n, err = io.Copy(f, io.LimitReader(r, sandbox.MaxCopyOut+1))
+	}
+	if err == nil && n > sandbox.MaxCopyOut {
+		err = fmt.Errorf("%w: more than %d MiB", sandbox.ErrTooLarge, sandbox.MaxCopyOut>>20)
 	}
 	if err == nil {
 		_, err = f.Seek(0, io.SeekStart)

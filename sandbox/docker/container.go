@@ -19,6 +19,9 @@ import (
 // ctx ends: the engine might make a container whose id nobody has learnt.
 const createLimit = 60 * time.Second
 
+// openLimit bounds the opening of a container whose image is there.
+const openLimit = 3 * time.Minute
+
 // removeLimit bounds the removal of a container, which goes on after the
 // caller's ctx ended.
 const removeLimit = 60 * time.Second
@@ -36,7 +39,6 @@ type Container struct {
 	pids    int64
 	diskMB  int
 	upper   string    // folder of the writable layer; the disk watch's own
-	pid     int       // of its first process as the engine sees it, known with upper
 	started time.Time // a moment after the main process began
 	// imageUser is the image's own word for whom commands run as; user is that
 	// as uid:gid, or "" for root.
@@ -73,6 +75,8 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 	if spec.From != "" {
 		spec.Image = spec.From
 	}
+	ctx, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
 	info, err := p.engine.ImageInspect(ctx, spec.Image)
 	if err != nil {
 		return nil, p.explain(fmt.Errorf("inspect image %s: %w", spec.Image, err))
@@ -157,6 +161,8 @@ func (c *Container) Claim(ctx context.Context, name string) error {
 	if err := c.alive(); err != nil {
 		return err
 	}
+	ctx, cancel := questioning(ctx)
+	defer cancel()
 	if err := c.p.engine.ContainerRename(ctx, c.id, containerName(name, c.key)); err != nil {
 		return fmt.Errorf("name container %.12s: %w", c.id, c.check(err))
 	}

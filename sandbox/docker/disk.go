@@ -1,10 +1,12 @@
 package docker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +24,11 @@ func (p *Provider) watchDisk() {
 			began := time.Now()
 			used, err := c.diskUse(p.ctx)
 			// Whether the container still lives is found out elsewhere.
-			if err == nil && used > int64(c.diskMB)<<20 {
-				c.full(used)
+			switch {
+			case err == nil && used > int64(c.diskMB)<<20:
+				c.full(fmt.Errorf("%w: disk limit %d MB reached (%d MB used)", sandbox.ErrExhausted, c.diskMB, used>>20))
+			case errors.Is(err, sandbox.ErrExhausted):
+				c.full(err)
 			}
 			if !p.rest(9 * time.Since(began)) {
 				return
@@ -57,8 +62,8 @@ func (p *Provider) limited() []*Container {
 }
 
 // full ends a container that has used up its disk space.
-func (c *Container) full(used int64) {
-	c.lose(fmt.Errorf("%w: disk limit %d MB reached (%d MB used)", sandbox.ErrExhausted, c.diskMB, used>>20))
+func (c *Container) full(why error) {
+	c.lose(why)
 	ctx, cancel := context.WithTimeout(c.p.ctx, askLimit)
 	defer cancel()
 	// Close removes it in any case; this only stops the writing sooner.
@@ -74,12 +79,11 @@ func (c *Container) diskUse(ctx context.Context) (int64, error) {
 				return 0, err
 			}
 		}
-		used, err := sandbox.Usage(ctx, c.upper, int64(c.diskMB)<<20)
-		if err == nil && c.pid > 0 {
-			// Only root may look at other users' processes; without, they do not count.
-			if more, err := sandbox.Nameless(c.pid); err == nil {
-				used += more
-			}
+		limit := int64(c.diskMB) << 20
+		used, err := sandbox.Usage(ctx, c.upper, limit)
+		if err == nil && used <= limit {
+			nameless, err := c.nameless()
+			return used + nameless, err
 		}
 		if err == nil || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) {
 			return used, err
@@ -95,6 +99,30 @@ func (c *Container) diskUse(ctx context.Context) (int64, error) {
 	return *info.SizeRw, nil
 }
 
+// nameless is what files take that have no name any more: they are not in the layer's
+// folder, and a command can go on writing to them.
+func (c *Container) nameless() (int64, error) {
+	all, err := sandbox.Pids()
+	if err != nil {
+		return 0, err
+	}
+	var ours []int
+	for _, pid := range all {
+		// The names of a container's control groups hold its id.
+		if groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)); err == nil && bytes.Contains(groups, []byte(c.id)) {
+			ours = append(ours, pid)
+		}
+	}
+	for _, pid := range ours {
+		used, err := sandbox.Nameless(slices.Values(ours), fmt.Sprintf("/proc/%d/root", pid))
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+			continue // this one has ended, or is not ours to look at
+		}
+		return used, err
+	}
+	return 0, nil // it has ended, or its processes are not seen from here
+}
+
 // findUpper learns the folder of the writable layer, which not every storage
 // driver has.
 func (c *Container) findUpper(ctx context.Context) error {
@@ -103,13 +131,6 @@ func (c *Container) findUpper(ctx context.Context) error {
 		return err
 	}
 	c.upper = "/nowhere"
-	if info.State != nil {
-		// An engine may count its pids in another namespace than this one.
-		groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", info.State.Pid))
-		if err == nil && strings.Contains(string(groups), c.id) {
-			c.pid = info.State.Pid
-		}
-	}
 	if info.GraphDriver.Data != nil && info.GraphDriver.Data["UpperDir"] != "" {
 		c.upper = info.GraphDriver.Data["UpperDir"]
 	}

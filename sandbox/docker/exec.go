@@ -56,6 +56,8 @@ func (c *Container) launch(ctx context.Context, p sandbox.Proc, who as) (*proces
 	for _, k := range slices.Sorted(maps.Keys(p.Env)) {
 		env = append(env, k+"="+p.Env[k])
 	}
+	ctx, cancel := questioning(ctx)
+	defer cancel()
 	made, err := c.p.engine.ContainerExecCreate(ctx, c.id, container.ExecOptions{
 		Cmd: argv, Env: env, WorkingDir: c.abs(p.Dir), User: who.user,
 		AttachStdin: p.Stdin || p.Terminal, AttachStdout: true, AttachStderr: true, Tty: p.Terminal,
@@ -63,7 +65,9 @@ func (c *Container) launch(ctx context.Context, p sandbox.Proc, who as) (*proces
 	if err != nil {
 		return nil, c.check(err)
 	}
-	conn, err := c.p.engine.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{Tty: p.Terminal})
+	conn, err := hijack(ctx, func() (types.HijackedResponse, error) {
+		return c.p.engine.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{Tty: p.Terminal})
+	})
 	if err != nil {
 		return nil, c.check(err)
 	}

@@ -13,6 +13,8 @@ import (
 
 // HasImage reports whether the engine holds the image.
 func (p *Provider) HasImage(ctx context.Context, name string) (bool, error) {
+	ctx, cancel := questioning(ctx)
+	defer cancel()
 	_, err := p.engine.ImageInspect(ctx, name)
 	switch {
 	case err == nil:

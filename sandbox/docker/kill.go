@@ -110,7 +110,11 @@ type mainProcess struct {
 }
 
 func (c *Container) talk(ctx context.Context) (*mainProcess, error) {
-	conn, err := c.p.engine.ContainerAttach(ctx, c.id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true})
+	asking, cancel := questioning(ctx)
+	defer cancel()
+	conn, err := hijack(asking, func() (types.HijackedResponse, error) {
+		return c.p.engine.ContainerAttach(asking, c.id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSilent, err)
 	}

@@ -16,6 +16,8 @@ func (c *Container) Signal(ctx context.Context, t sandbox.Tree, sig sandbox.Sign
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
+	ctx, cancel := questioning(ctx)
+	defer cancel()
 	began := time.Now().Add(-t.Age - ageSlack)
 	said, _, err := c.inMain(ctx, t, began, func(t sandbox.Tree, lived time.Duration) string {
 		return sandbox.SignalLine(t, sig, root, lived)

@@ -33,7 +33,9 @@ func (c *Container) Snapshot(ctx context.Context) (sandbox.Snapshot, error) {
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
-	info, err := c.p.engine.ContainerInspect(ctx, c.id)
+	asking, cancel := questioning(ctx)
+	defer cancel()
+	info, err := c.p.engine.ContainerInspect(asking, c.id)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", c.check(err))
 	}
@@ -51,8 +53,8 @@ func (c *Container) Snapshot(ctx context.Context) (sandbox.Snapshot, error) {
 	if !c.p.keep(s) {
 		return nil, errors.New("snapshot: docker is closed")
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitLimit)
-	defer cancel()
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), commitLimit)
+	defer done()
 	_, err = c.p.engine.ContainerCommit(ctx, c.id, container.CommitOptions{Reference: s.name, Pause: true, Changes: []string{
 		"USER " + strconv.Quote(user), "LABEL " + labelSnapshot + "=" + s.name[len(snapshotName):],
 		"LABEL " + labelOwner + "=" + strconv.Quote(c.p.opt.Owner.String()),

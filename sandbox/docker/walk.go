@@ -45,7 +45,7 @@ each .; exit 0`)
 		return nil, err
 	}
 	if r.Dropped > 0 {
-		return nil, fmt.Errorf("walk %s: the listing is larger than %d MiB", p, maxRead>>20)
+		return nil, fmt.Errorf("walk %s: the listing is %w: more than %d MiB", p, sandbox.ErrTooLarge, maxRead>>20)
 	}
 	end := "\x00"
 	if strings.HasPrefix(string(r.Output[:min(len(r.Output), len(sandbox.WalkNow))]), sandbox.WalkNow) {

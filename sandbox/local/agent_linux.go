@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/signal"
@@ -115,8 +116,13 @@ func (a *agent) hello() error {
 
 func (a *agent) reply(r response, fds ...int) error {
 	frame, err := encode(r)
-	if err != nil {
-		return err
+	if err != nil { // a folder of very many entries, say: the owner waits for an answer
+		short := response{ID: r.ID}
+		short.fail(err)
+		if frame, err = encode(short); err != nil {
+			return err
+		}
+		fds = nil
 	}
 	a.sendMu.Lock()
 	defer a.sendMu.Unlock()
@@ -177,7 +183,10 @@ func (a *agent) answer(req request, files []*os.File) {
 	case opWalk:
 		err = a.walk(req.Path, req.Argv, files)
 	case opNameless:
-		r.Bytes, err = sandbox.Nameless(os.Getpid())
+		var all map[int]proc
+		if all, err = processes(); err == nil {
+			r.Bytes, err = sandbox.Nameless(maps.Keys(all), "/")
+		}
 	case opSweep:
 		err = a.sweep()
 	default:

@@ -8,8 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Files are opened by the init, whose root is the sandbox's: any path, through
@@ -70,11 +73,18 @@ func (p place) stat() (fs.FileInfo, error) {
 	return os.Stat(p.path)
 }
 
+// chmod follows no link of the kernel's own (/proc/self/fd/4, /proc/self/exe): this
+// process has files of the machine open, and its descriptors lead to them.
 func (p place) chmod(mode fs.FileMode) error {
 	if p.root != nil {
 		return p.root.Chmod(p.path, mode)
 	}
-	return os.Chmod(p.path, mode)
+	fd, err := unix.Openat2(unix.AT_FDCWD, p.path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS})
+	if err != nil {
+		return &os.PathError{Op: "chmod", Path: p.path, Err: err}
+	}
+	defer unix.Close(fd)
+	return os.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode)
 }
 
 func (p place) mkdirAll(path string) error {

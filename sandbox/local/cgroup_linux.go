@@ -284,21 +284,31 @@ func removeGroup(dir string) error {
 	}
 }
 
-// leftGroups are the folders that newCgroups would have made for id.
-func leftGroups(id string) []string {
-	h, err := groups("/proc/self")
-	if err != nil {
-		return nil
-	}
+// places are the folders that newCgroups may make for id.
+func (h hierarchy) places(id string) []string {
 	var dirs []string
 	for _, parent := range append(h.above(), h.v1["pids"], h.v1["memory"], h.v1["cpu"]) {
-		if parent == "" {
-			continue
-		}
-		dir := filepath.Join(parent, id)
-		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		if dir := filepath.Join(parent, id); parent != "" && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs
+}
+
+// groupLine begins the lines of an owner file that name such folders. The next start
+// may be in other groups, as another login is, and would not look there.
+const groupLine = "group "
+
+// removeLeft removes a group that an owner file names, if it is one of that sandbox.
+func removeLeft(dir, id string) error {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); errors.Is(err, unix.ENOENT) {
+		return nil
+	} else if err != nil {
+		return &os.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	if filepath.Base(dir) != id || fs.Type != unix.CGROUP_SUPER_MAGIC && fs.Type != unix.CGROUP2_SUPER_MAGIC {
+		return fmt.Errorf("%s is no control group of %s", dir, id)
+	}
+	return removeGroup(dir)
 }

@@ -197,13 +197,18 @@ func (p *Provider) reapOne(id string) (bool, error) {
 		return false, nil
 	}
 	// The init before what started it: it may have to end more than itself.
+	var groups []string
 	for _, line := range slices.Backward(strings.Split(rest, "\n")) {
+		if dir, ok := strings.CutPrefix(line, groupLine); ok {
+			groups = append(groups, dir)
+			continue
+		}
 		if err := killLeft(strings.TrimSpace(line)); err != nil {
 			return false, err
 		}
 	}
-	for _, dir := range leftGroups(id) {
-		if err := removeGroup(dir); err != nil {
+	for _, dir := range groups {
+		if err := removeLeft(dir, id); err != nil {
 			return false, err
 		}
 	}

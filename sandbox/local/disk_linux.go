@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,6 +58,8 @@ func (b *folder) watchDisk(limit int64) {
 		switch {
 		case used > limit:
 			b.stop(fmt.Errorf("%w: disk limit %d MB reached (%d MB used)", sandbox.ErrExhausted, limit>>20, used>>20))
+		case errors.Is(err, sandbox.ErrExhausted):
+			b.stop(err)
 		case failed == diskTries:
 			b.stop(fmt.Errorf("%w: what the files take cannot be measured: %w", sandbox.ErrExhausted, err))
 		}

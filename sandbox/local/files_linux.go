@@ -14,6 +14,9 @@ import (
 // maxFile bounds what ReadFile takes into memory: 256 MiB.
 const maxFile = 256 << 20
 
+// maxListing bounds what Walk takes into memory: 64 MiB, half a million files.
+const maxListing = 64 << 20
+
 // ReadFile reads a whole regular file.
 func (b *folder) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	_, f, err := b.ask(ctx, request{Op: opRead, Path: path})
@@ -82,9 +85,12 @@ func (b *folder) Walk(ctx context.Context, dir string, skip []string) ([]sandbox
 		return nil, fmt.Errorf("walk %s: %w", dir, err)
 	}
 	stop := context.AfterFunc(ctx, func() { r.Close() })
-	listing, err := io.ReadAll(r)
+	listing, err := io.ReadAll(io.LimitReader(r, maxListing+1))
 	if !stop() {
 		return nil, ctx.Err()
+	}
+	if len(listing) > maxListing {
+		return nil, fmt.Errorf("walk %s: the listing is %w: more than %d MiB", dir, sandbox.ErrTooLarge, maxListing>>20)
 	}
 	if _, aerr := b.await(ctx, c); aerr != nil {
 		err = aerr
@@ -157,6 +163,7 @@ type packed struct {
 	r    *os.File
 	path string
 	stop func() bool
+	n    int64 // bytes so far
 	err  error // after the end of the stream
 }
 
@@ -165,6 +172,10 @@ func (p *packed) Read(buf []byte) (int, error) {
 		return 0, p.err
 	}
 	n, err := p.r.Read(buf)
+	if p.n += int64(n); p.n > sandbox.MaxCopyOut {
+		p.err = fmt.Errorf("copy out %s: %w: more than %d MiB", p.path, sandbox.ErrTooLarge, sandbox.MaxCopyOut>>20)
+		return 0, p.err
+	}
 	if err != nil {
 		p.err = io.EOF
 		if err != io.EOF {

@@ -214,6 +214,12 @@ func (b *folder) start(ctx context.Context, spec sandbox.Spec) error {
 	if err != nil {
 		h = hierarchy{} // told as limits that are not in force
 	}
+	// They are written down before they exist.
+	if places := h.places(b.id); len(places) > 0 {
+		if err := appendLine(b.ownerFile(), groupLine+strings.Join(places, "\n"+groupLine)+"\n"); err != nil {
+			return err
+		}
+	}
 	b.groups = newCgroups(h, b.id, or(spec.MemoryMB, o.MemoryMB), or(spec.Pids, o.Pids), or(spec.CPUs, o.CPUs))
 	cfg := config{Level: b.level, Root: root, Workdir: b.Workdir(), Binds: b.world.binds, Network: spec.Network,
 		FileMB: b.diskMB}

@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -58,6 +60,9 @@ func init() {
 }
 
 func runStage(stage string) error {
+	if err := keepOwn(); err != nil {
+		return err
+	}
 	if stage == stageServe {
 		return serve()
 	}
@@ -83,6 +88,22 @@ func runStage(stage string) error {
 		return os.NewSyscallError("exec", unix.Exec("/proc/self/fd/4", []string{initName, initName, stageServe}, cfg.Env))
 	}
 	return fmt.Errorf("no such stage; %q is for rollbench's own use", initName)
+}
+
+// keepOwn has nothing but the descriptors above go on to what is executed from
+// here. Whoever started the owner may have left it others (a lock, a log, a folder),
+// and each would be a way out of the sandbox.
+func keepOwn() error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("find inherited descriptors: %w", err)
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > fdBinary {
+			syscall.CloseOnExec(fd)
+		}
+	}
+	return nil
 }
 
 // rawSocket reads the socket without taking more than it asks for.

@@ -117,7 +117,7 @@ func encode(v any) ([]byte, error) {
 		return nil, err
 	}
 	if buf.Len() > maxFrame {
-		return nil, fmt.Errorf("request of %d bytes is over the limit of %d", buf.Len(), maxFrame)
+		return nil, fmt.Errorf("a message of %d bytes is over the limit of %d", buf.Len(), maxFrame)
 	}
 	b := buf.Bytes()
 	binary.BigEndian.PutUint32(b, uint32(len(b)-4))

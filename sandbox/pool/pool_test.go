@@ -364,3 +364,12 @@ func TestNeverTooMany(t *testing.T) {
 		})
 	}
 }
+
+// A sandbox is claimed for exactly the environment that it was opened with.
+func TestShapesOfEnvironments(t *testing.T) {
+	one := shapeOf(sandbox.Docker, sandbox.Spec{Env: map[string]string{"A": "1 B:2"}})
+	two := shapeOf(sandbox.Docker, sandbox.Spec{Env: map[string]string{"A": "1", "B": "2"}})
+	if one == two {
+		t.Errorf("both are %s", one)
+	}
+}

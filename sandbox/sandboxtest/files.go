@@ -219,6 +219,21 @@ func testCopy(t *testing.T, sb sandbox.Sandbox) {
 		}
 		says(t, sb, "diff -r in/new/pkg back/pkg && test -L back/pkg/ln && test -x back/pkg/run")
 	})
+	t.Run("a hole", func(t *testing.T) {
+		says(t, sb, "mkdir vast && truncate -s 4G vast/hole")
+		r, err := sb.CopyOut(ctx, "/testbed/vast")
+		if err == nil {
+			var n int64
+			n, err = io.Copy(io.Discard, r)
+			if r.Close(); n > sandbox.MaxCopyOut {
+				t.Errorf("%d bytes came out", n)
+			}
+		}
+		if !errors.Is(err, sandbox.ErrTooLarge) {
+			t.Error(err)
+		}
+		says(t, sb, "rm -r vast")
+	})
 	t.Run("one file", func(t *testing.T) {
 		r, err := sb.CopyOut(ctx, "/testbed/in/new/pkg/a.py")
 		if err != nil {

@@ -101,6 +101,18 @@ func want(t *testing.T, f *Follower, name string, ids ...string) {
 	}
 }
 
+// testVast puts a file of 4 GB, all of it hole, beside more files than are read
+// one by one.
+func testVast(t *testing.T, f *Follower, sb sandbox.Sandbox) {
+	t.Helper()
+	r, err := sb.Exec(t.Context(), sandbox.Command{Script: `mkdir vast && cd vast && truncate -s 4G hole && i=0 &&
+while [ $i -lt 70 ]; do echo "def in_vast_$i(): pass" > v$i.py; i=$((i+1)); done`})
+	if err != nil || r.ExitCode != 0 {
+		t.Fatal(r, err)
+	}
+	want(t, f, "in_vast_69", "vast/v69.py:1-1")
+}
+
 func TestFollow(t *testing.T) {
 	for _, kind := range []sandbox.Kind{sandbox.Local, sandbox.Docker} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -119,6 +131,7 @@ func TestFollow(t *testing.T) {
 			want(t, f, "at_top", "top.py:1-2")
 			want(t, f, "hidden")
 			testEdits(t, f, one)
+			testVast(t, f, one)
 
 			// A second trajectory of the instance reads nothing, and sees no edit of the first.
 			two := laid(t, p, spec)

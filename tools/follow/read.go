@@ -42,7 +42,11 @@ func read(ctx context.Context, sb sandbox.Sandbox, dir string, files []string, e
 		}
 	}
 	for top, wanted := range folders {
-		if err := unpack(ctx, sb, dir, top, wanted, each); err != nil {
+		err := unpack(ctx, sb, dir, top, wanted, each)
+		if errors.Is(err, sandbox.ErrTooLarge) { // it holds more than what is wanted
+			err = rest(ctx, sb, dir, wanted, each)
+		}
+		if err != nil {
 			return err
 		}
 	}
