@@ -82,7 +82,7 @@ func (f *flights) do(ctx, life context.Context, key string, progress func(string
 	f.mu.Lock()
 	fl := f.running[key]
 	if fl == nil {
-		fl = f.start(life, key, work)
+		fl = f.start(life, key, progress, work)
 	}
 	fl.waiting++
 	id := fl.next
@@ -108,9 +108,13 @@ func (f *flights) do(ctx, life context.Context, key string, progress func(string
 	return err
 }
 
-func (f *flights) start(life context.Context, key string, work func(context.Context, func(string)) error) *flight {
+// start has the first caller, whose id is 0, hear of progress from its beginning.
+func (f *flights) start(life context.Context, key string, progress func(string), work func(context.Context, func(string)) error) *flight {
 	ctx, cancel := context.WithCancel(life)
 	fl := &flight{done: make(chan struct{}), cancel: cancel, watch: map[int]func(string){}}
+	if progress != nil {
+		fl.watch[0] = progress
+	}
 	if f.running == nil {
 		f.running = map[string]*flight{}
 	}
