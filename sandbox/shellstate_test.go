@@ -21,8 +21,9 @@ type script struct {
 	mu     sync.Mutex
 	procs  []*scripted
 	killed int
-	hits   []string // "SIGNAL root"
-	dead   bool     // the sandbox is lost
+	hits   []string      // "SIGNAL root"
+	late   time.Duration // so long after its start a terminal's holder exists
+	dead   bool          // the sandbox is lost
 }
 
 // scripted is a process of it: a shell, or the holder of a terminal.
@@ -39,13 +40,14 @@ type scripted struct {
 	code     int
 	nonce    string
 	terminal bool
+	began    time.Time
 }
 
 func (s *script) Start(_ context.Context, p Proc) (Process, error) {
 	if s.dead {
 		return nil, ErrLost
 	}
-	x := &scripted{s: s, end: make(chan struct{}), typed: make(chan string, 8), terminal: p.Terminal}
+	x := &scripted{s: s, end: make(chan struct{}), typed: make(chan string, 8), terminal: p.Terminal, began: time.Now()}
 	x.in, x.stdin = io.Pipe()
 	x.out, x.stdout = io.Pipe()
 	x.err, x.stderr = io.Pipe()
@@ -79,7 +81,7 @@ func (s *script) Signal(_ context.Context, t Tree, sig Signal, root bool) ([]int
 	}
 	if t.Root == 0 { // a terminal is closed
 		for _, x := range s.all() {
-			if x.terminal {
+			if x.terminal && time.Since(x.began) >= s.late {
 				x.exit(137)
 			}
 		}
@@ -121,6 +123,7 @@ func (x *scripted) exit(code int) {
 }
 
 func (x *scripted) hold() {
+	time.Sleep(x.s.late)
 	io.WriteString(x.stdout, "/dev/pts/5\r\n")
 	buf := make([]byte, 100)
 	for {
@@ -176,6 +179,31 @@ func scriptedShell(t *testing.T, s *script) Shell {
 		}
 	})
 	return sh
+}
+
+// A start that is cancelled while the terminal's holder is still to come ends soon,
+// and leaves no holder.
+func TestCancelledStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{late: 700 * time.Millisecond}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		if _, err := NewShell(ctx, s, ShellOptions{Dir: "/dir", Group: "s1:"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		// The holder is looked for 50, 150, 350 and 750 ms after the 100.
+		if took := time.Since(began); took != 850*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+		for _, x := range s.all() {
+			select {
+			case <-x.end:
+			default:
+				t.Errorf("left: terminal %t", x.terminal)
+			}
+		}
+	})
 }
 
 // TestLeftRunning checks, on a fake clock, when a command is left, when what was

@@ -135,20 +135,28 @@ func (t *terminal) gone() bool {
 	}
 }
 
-// close ends the holder, with which the terminal hangs up.
+// close ends the holder, with which the terminal hangs up. One that was asked for a
+// moment ago may not be there yet: it is looked for again until it has ended.
 func (t *terminal) close(ctx context.Context, s Starter) error {
 	close(t.stop)
 	ctx, cancel := context.WithTimeout(ctx, killLimit)
 	defer cancel()
 	var err error
-	if !t.gone() {
+	for pause := 50 * time.Millisecond; err == nil && !t.gone(); pause = min(2*pause, time.Second) {
+		lost := false
 		if _, err = s.Signal(ctx, Tree{Mark: t.mark, Age: -time.Hour}, Kill, false); errors.Is(err, ErrLost) {
-			err = nil // nothing is left to end
+			err, lost = nil, true // nothing is left to end
 		}
-	}
-	if err == nil {
+		if err != nil {
+			break
+		}
+		again := time.After(pause)
+		if lost {
+			again = nil
+		}
 		select {
 		case <-t.ended:
+		case <-again:
 		case <-ctx.Done():
 			err = ctx.Err()
 		}

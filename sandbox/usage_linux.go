@@ -29,6 +29,15 @@ func Usage(ctx context.Context, dir string, enough int64) (int64, error) {
 	return u.sum, nil
 }
 
+// Free is how many bytes the file system of a folder has left.
+func Free(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	return int64(st.Bfree) * st.Bsize, nil
+}
+
 var errEnough = errors.New("enough")
 
 // usage counts. Folders are opened by their path from a base, so that only few are

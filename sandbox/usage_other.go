@@ -13,6 +13,9 @@ func Usage(context.Context, string, int64) (int64, error) {
 	return 0, errors.ErrUnsupported
 }
 
+// Free is not known here.
+func Free(string) (int64, error) { return 0, errors.ErrUnsupported }
+
 // Nameless needs /proc.
 func Nameless(iter.Seq[int], string) (int64, error) { return 0, errors.ErrUnsupported }
 

@@ -17,10 +17,20 @@ import (
 // written, and stops those that are over it. Engines limit the size themselves
 // only on file systems that most machines lack, and a command inside might never
 // get to run. Between two looks it rests nine times as long as the first took: an
-// engine that counts by comparing whole images needs seconds for it.
+// engine that counts by comparing whole images needs seconds for it. While the file
+// system fills up it does not rest, or many containers, and one with many files,
+// would hide for long what another writes.
 func (p *Provider) watchDisk() {
-	for p.rest(p.opt.DiskEvery) {
-		for _, c := range p.limited() {
+	for {
+		all := p.limited()
+		r := room{all: all}
+		for _, c := range all {
+			if r.dir = c.upper; r.dir != "" {
+				break
+			}
+		}
+		r.free, _ = sandbox.Free(r.dir)
+		for _, c := range all {
 			began := time.Now()
 			used, err := c.diskUse(p.ctx)
 			// Whether the container still lives is found out elsewhere.
@@ -30,22 +40,50 @@ func (p *Provider) watchDisk() {
 			case errors.Is(err, sandbox.ErrExhausted):
 				c.full(err)
 			}
-			if !p.rest(9 * time.Since(began)) {
+			if !p.rest(9*time.Since(began), &r) {
 				return
 			}
+		}
+		if !p.rest(p.opt.DiskEvery, &r) {
+			return
 		}
 	}
 }
 
-// rest is false when the provider is closed.
-func (p *Provider) rest(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-p.ctx.Done():
+// room is what the containers' file system had left when a round of looks began.
+type room struct {
+	dir  string // on it; "" where none is known
+	free int64
+	all  []*Container // of the round
+}
+
+// shrinks says whether somebody has taken half of what one of the containers may.
+func (r *room) shrinks() bool {
+	free, err := sandbox.Free(r.dir)
+	if err != nil {
 		return false
+	}
+	for _, c := range r.all {
+		if r.free-free > int64(c.diskMB)<<19 && c.alive() == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// rest ends early when the room shrinks, and is false when the provider is closed.
+func (p *Provider) rest(d time.Duration, r *room) bool {
+	end := time.Now().Add(d)
+	for {
+		left := time.Until(end)
+		if left <= 0 || r.shrinks() {
+			return p.ctx.Err() == nil
+		}
+		select {
+		case <-time.After(min(left, time.Second)):
+		case <-p.ctx.Done():
+			return false
+		}
 	}
 }
 
@@ -75,7 +113,8 @@ func (c *Container) full(why error) {
 func (c *Container) diskUse(ctx context.Context) (int64, error) {
 	if !c.p.remote() && !c.p.engineSizes {
 		if c.upper == "" {
-			if err := c.findUpper(ctx); err != nil {
+			var err error
+			if c.upper, err = c.findUpper(ctx); err != nil {
 				return 0, err
 			}
 		}
@@ -125,16 +164,15 @@ func (c *Container) nameless() (int64, error) {
 
 // findUpper learns the folder of the writable layer, which not every storage
 // driver has.
-func (c *Container) findUpper(ctx context.Context) error {
+func (c *Container) findUpper(ctx context.Context) (string, error) {
 	info, err := c.p.engine.ContainerInspect(ctx, c.id)
 	if err != nil {
-		return err
+		return "", err
 	}
-	c.upper = "/nowhere"
-	if info.GraphDriver.Data != nil && info.GraphDriver.Data["UpperDir"] != "" {
-		c.upper = info.GraphDriver.Data["UpperDir"]
+	if info.GraphDriver.Data == nil || info.GraphDriver.Data["UpperDir"] == "" {
+		return "/nowhere", nil
 	}
-	return nil
+	return info.GraphDriver.Data["UpperDir"], nil
 }
 
 // remote says that the engine's paths are another machine's.

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -31,6 +32,31 @@ func TestDiskLimit(t *testing.T) {
 			}
 			run(t, small, sandbox.Command{Script: "true"})
 		})
+	}
+}
+
+// A look comes early when the file system fills up: one that many files, or many
+// containers, make late would come too late.
+func TestDiskLooksEarly(t *testing.T) {
+	p := engine(t, Options{DiskEvery: time.Hour})
+	c := open(t, p, sandbox.Spec{DiskMB: 8})
+	if p.remote() {
+		t.Skip("the engine's file system is another machine's")
+	}
+	r := room{all: []*Container{c}}
+	var err error
+	if r.dir, err = c.findUpper(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r.free, err = sandbox.Free(r.dir); err != nil {
+		t.Skip(err) // not this user's to look at
+	}
+	began := time.Now()
+	time.AfterFunc(100*time.Millisecond, func() {
+		c.Exec(context.Background(), sandbox.Command{Script: "head -c 33554432 /dev/zero > /var/big; sync"})
+	})
+	if !p.rest(time.Minute, &r) || time.Since(began) > 50*time.Second {
+		t.Errorf("rested %v", time.Since(began))
 	}
 }
 

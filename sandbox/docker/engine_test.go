@@ -233,6 +233,7 @@ const main = "$(ps -o pid= --ppid 1 | head -n 1)"
 
 // A root inside that stops the main process does not keep a tree alive.
 func TestKillWithoutTheMainProcess(t *testing.T) {
+	t.Parallel() // it waits for answers that do not come
 	c := open(t, engine(t, Options{}), sandbox.Spec{})
 	for _, signal := range []string{"STOP", "CONT"} {
 		run(t, c, sandbox.Command{Script: "kill -" + signal + " " + main})
@@ -243,6 +244,24 @@ func TestKillWithoutTheMainProcess(t *testing.T) {
 		if got := run(t, c, sandbox.Command{Script: "ps -eo args | grep -c '^sleep' || true"}); got != "0\n" {
 			t.Errorf("%s: %s left", signal, got)
 		}
+	}
+}
+
+// Nor does one that stops it over and over keep anything running when all is to end.
+func TestSweepWithoutTheMainProcess(t *testing.T) {
+	t.Parallel() // it waits for an answer that does not come
+	c := open(t, engine(t, Options{}), sandbox.Spec{Pids: 64})
+	run(t, c, sandbox.Command{Script: "m=" + main + `; (trap '' TERM HUP; while :; do kill -STOP $m; done) >/dev/null 2>&1 &
+setsid sleep 605 >/dev/null 2>&1 &`})
+	if err := c.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, c, sandbox.Command{Script: "ps -eo args= | grep -e 'sleep 60[5]' -e '[S]TOP' || true"}); got != "" {
+		t.Errorf("left:\n%s", got)
+	}
+	r, err := c.Exec(t.Context(), sandbox.Command{Script: "sleep 606 & sleep 607", Timeout: 200 * time.Millisecond})
+	if err != nil || r.End != sandbox.TimedOut {
+		t.Errorf("afterwards: %v %v", err, r.End)
 	}
 }
 

@@ -186,13 +186,15 @@ new=; [ -e "$p" ] || new=1
 	r, err := sandbox.Run(ctx, root{c}, c.files.marks.Next("f"), sandbox.Command{
 		Argv:  []string{"/bin/sh", "-c", "umask 022; p=" + quote(p) + "\n" + before + `cat > "$p" || exit` + "\n" + after},
 		Dir:   "/",
-		Stdin: data,
+		Stdin: data, Timeout: fileLimit, // a pipe may have come into the file's place
 	})
 	switch {
 	case err != nil:
 		err = c.check(err)
 	case r.End == sandbox.Cancelled:
 		err = ctx.Err()
+	case r.End == sandbox.TimedOut:
+		err = fmt.Errorf("no answer in %s", fileLimit)
 	default:
 		err = failure(r)
 	}

@@ -81,14 +81,16 @@ type flight struct {
 func (f *flights) do(ctx, life context.Context, key string, progress func(string), work func(context.Context, func(string)) error) error {
 	f.mu.Lock()
 	fl := f.running[key]
+	begin := func() {}
 	if fl == nil {
-		fl = f.start(life, key, progress, work)
+		fl, begin = f.prepare(life, key, work)
 	}
 	fl.waiting++
 	id := fl.next
 	fl.next++
 	f.mu.Unlock()
 	fl.listen(id, progress)
+	begin() // not before: its first words would be lost
 	var err error
 	select {
 	case <-fl.done:
@@ -108,23 +110,20 @@ func (f *flights) do(ctx, life context.Context, key string, progress func(string
 	return err
 }
 
-// start has the first caller, whose id is 0, hear of progress from its beginning.
-func (f *flights) start(life context.Context, key string, progress func(string), work func(context.Context, func(string)) error) *flight {
+func (f *flights) prepare(life context.Context, key string, work func(context.Context, func(string)) error) (*flight, func()) {
 	ctx, cancel := context.WithCancel(life)
 	fl := &flight{done: make(chan struct{}), cancel: cancel, watch: map[int]func(string){}}
-	if progress != nil {
-		fl.watch[0] = progress
-	}
 	if f.running == nil {
 		f.running = map[string]*flight{}
 	}
 	f.running[key] = fl
-	f.wg.Go(func() {
-		defer close(fl.done)
-		defer cancel()
-		fl.err = work(ctx, fl.tell)
-	})
-	return fl
+	return fl, func() {
+		f.wg.Go(func() {
+			defer close(fl.done)
+			defer cancel()
+			fl.err = work(ctx, fl.tell)
+		})
+	}
 }
 
 // listen sets who hears of progress under id; nil takes it out.

@@ -167,12 +167,17 @@ func (m *mainProcess) ask(line string, r *reportReader, limit time.Duration) (in
 
 // killByExec starts a command that kills the tree, with more and more room.
 func (c *Container) killByExec(ctx context.Context, t sandbox.Tree, began time.Time) error {
-	err := c.execKiller(ctx, t, began)
+	return c.withRoom(ctx, func() error { return c.execKiller(ctx, t, began) })
+}
+
+// withRoom tries again with more processes allowed, until do succeeds.
+func (c *Container) withRoom(ctx context.Context, do func() error) error {
+	err := do()
 	for room := int64(killRoom); err != nil && room <= 16*killRoom && ctx.Err() == nil && c.alive() == nil; room *= 4 {
 		if err = c.setPids(ctx, c.pids+room); err != nil {
 			return err
 		}
-		err = c.execKiller(ctx, t, began)
+		err = do()
 		if back := c.setPids(context.WithoutCancel(ctx), c.pids); err == nil {
 			err = back
 		}

@@ -341,3 +341,19 @@ func FuzzReport(f *testing.F) {
 		}
 	})
 }
+
+// Who asks first hears the first word, however soon it comes.
+func TestFlightsFirstWord(t *testing.T) {
+	var f flights
+	for range 2000 {
+		var said []string
+		err := f.do(t.Context(), t.Context(), "x", func(line string) { said = append(said, line) }, func(_ context.Context, tell func(string)) error {
+			tell("first")
+			return nil
+		})
+		if err != nil || len(said) != 1 {
+			t.Fatalf("%q %v", said, err)
+		}
+	}
+	f.wait()
+}

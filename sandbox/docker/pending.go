@@ -83,24 +83,30 @@ func (p *Provider) awaitOne(ctx context.Context, name, file string) error {
 	if err != nil {
 		return nil // another start was faster
 	}
-	left := pendingLeft(st.ModTime(), time.Now())
-	ctx, cancel := context.WithTimeout(ctx, max(left, time.Second))
-	defer cancel()
+	end := time.Now().Add(pendingLeft(st.ModTime(), time.Now()))
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
-		_, err := p.engine.ContainerInspect(ctx, name)
+		err := p.look(ctx, name)
 		switch {
-		case err == nil || ctx.Err() != nil:
+		case err == nil:
 			return nil
 		case !cerrdefs.IsNotFound(err):
 			return p.explain(fmt.Errorf("look for container %s: %w", name, err))
-		case left <= 0:
+		case !time.Now().Before(end):
 			return nil // it would be there
 		}
 		select {
 		case <-time.After(pause):
-		case <-ctx.Done():
+		case <-ctx.Done(): // nothing is known: the note stays
+			return fmt.Errorf("wait for container %s: %w", name, ctx.Err())
 		}
 	}
+}
+
+func (p *Provider) look(ctx context.Context, name string) error {
+	ctx, cancel := questioning(ctx)
+	defer cancel()
+	_, err := p.engine.ContainerInspect(ctx, name)
+	return err
 }
 
 // pendingLeft is how long to wait for a container that was asked for at a time of

@@ -14,12 +14,10 @@ import (
 
 // Reap removes the containers and snapshots of owners that are dead.
 func (p *Provider) Reap(ctx context.Context) ([]string, error) {
-	if err := p.awaitPending(ctx); err != nil {
-		return nil, err
-	}
+	pending := p.awaitPending(ctx)
 	removed, err := p.reapContainers(ctx)
 	snapshots, serr := p.reapSnapshots(ctx)
-	return append(removed, snapshots...), errors.Join(err, serr)
+	return append(removed, snapshots...), errors.Join(pending, err, serr)
 }
 
 // reapContainers leaves alone a container whose owner cannot be judged from here

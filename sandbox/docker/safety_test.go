@@ -66,6 +66,23 @@ func TestReapWaitsForWhatIsBeingMade(t *testing.T) {
 	}
 }
 
+// A start that is interrupted while it waits learns nothing, and the next one waits.
+func TestInterruptedWaitKeepsTheNote(t *testing.T) {
+	dir := t.TempDir()
+	p := engine(t, Options{Pending: dir})
+	if _, err := engine(t, Options{Owner: dead(t), Pending: dir}).expect(containerName(t.Name(), newKey())); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := p.Reap(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("notes left: %v, %v", left, err)
+	}
+}
+
 func TestPendingLeft(t *testing.T) {
 	asked := time.Unix(1_700_000_000, 0)
 	for passed, want := range map[time.Duration]time.Duration{

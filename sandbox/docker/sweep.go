@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"rollbench/sandbox"
 )
 
 // sweepLine kills everything but pid 1 and the main process, which runs it: the
@@ -13,7 +15,23 @@ import (
 const sweepLine = "kill -KILL -1 2>/dev/null; set -- /proc/[0-9]*; [ $# -le 2 ]"
 
 // sweepLimit bounds the killing of all that commands left.
-const sweepLimit = 15 * time.Second
+const sweepLimit = 30 * time.Second
+
+// wakeScript is for a main process that does not answer because root inside has
+// stopped it, and would again: all is stopped, in one system call, then all but the
+// main process and this script's own parent is killed.
+const wakeScript = `kill -STOP -1 2>/dev/null
+for d in /proc/[0-9]*; do
+  p=${d#/proc/}
+  case $p in 1|$$|$PPID) continue ;; esac
+  main= ; l= ;
+  { while IFS= read -r l || [ -n "$l" ]; do
+    case $l in *"` + sandbox.MarkVar + `=main:"*) main=1; break ;; esac
+    l= ;
+  done < $d/environ; } 2>/dev/null
+  if [ -n "$main" ]; then kill -CONT $p; else kill -KILL $p; fi
+done 2>/dev/null
+kill -CONT $PPID`
 
 // Sweep kills whatever commands left running.
 func (c *Container) Sweep(ctx context.Context) error {
@@ -45,6 +63,13 @@ func (r *processes) allKilled() {
 func (c *Container) sweep(ctx context.Context) error {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		gone, err := c.sweepOnce(ctx)
+		if errors.Is(err, errSilent) && c.alive() == nil {
+			// What the main process was told to do, it does now, before the next line.
+			err = c.withRoom(ctx, func() error {
+				_, err := c.helper(ctx, []string{"/bin/sh", "-c", wakeScript}, as{})
+				return err
+			})
+		}
 		if err != nil || gone {
 			return err
 		}

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"rollbench/sandbox"
 )
@@ -35,7 +32,7 @@ const (
 func (b *folder) watchDisk(limit int64) {
 	tick := time.NewTicker(diskTick)
 	defer tick.Stop()
-	free, err := freeBytes(b.dir())
+	free, err := sandbox.Free(b.dir())
 	used, last, cost, failed := int64(0), time.Now(), time.Duration(0), 0
 	for {
 		select {
@@ -44,7 +41,7 @@ func (b *folder) watchDisk(limit int64) {
 		case <-tick.C:
 		}
 		var left int64
-		if left, err = freeBytes(b.dir()); err == nil {
+		if left, err = sandbox.Free(b.dir()); err == nil {
 			if free-left <= (limit-used)/2 && time.Since(last) < max(diskEvery, diskShare*cost) {
 				continue
 			}
@@ -64,14 +61,6 @@ func (b *folder) watchDisk(limit int64) {
 			b.stop(fmt.Errorf("%w: what the files take cannot be measured: %w", sandbox.ErrExhausted, err))
 		}
 	}
-}
-
-func freeBytes(dir string) (int64, error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
-	}
-	return int64(st.Bfree) * st.Bsize, nil
 }
 
 // stop ends everything in the sandbox; why is part of each later error.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"rollbench/sandbox"
 )
 
 func (a *app) cleanCommand() *cobra.Command {
@@ -44,6 +46,9 @@ Images that a container uses, and all others, stay.`,
 			err = a.reap(cmd.Context(), ps, func(line string) { n++; fmt.Fprintln(a.out, line) })
 			if err != nil {
 				return &exit{1, err}
+			}
+			if r := ps[sandbox.Docker].Check(cmd.Context()); !r.OK {
+				fmt.Fprintf(a.err, "containers were not looked at: %s\n", r.Detail)
 			}
 			if images {
 				return a.cleanImages(cmd.Context(), ps, yes, dry)
