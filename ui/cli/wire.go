@@ -229,7 +229,7 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 	opt := engine.Options{Config: w.config.Config, Instances: instances, Providers: ps, Endpoints: w.ep.all, Capabilities: w.ep.caps, Servers: w.servers, Log: log}
 	if c := w.config.Tools; c.Search {
 		if opt.Bases, err = follow.NewBases(filepath.Join(dir, "index"), int64(c.SearchMB)<<20); err != nil {
-			return err
+			return bad(err)
 		}
 	}
 	if w.config.Dispatcher.Order == string(dispatch.LongestFirst) {
