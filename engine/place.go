@@ -100,13 +100,15 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 		return fmt.Errorf("prepare the repository: %w", err)
 	}
 	c := e.opt.Config.Tools
-	t.place.tools, err = tools.New(tools.Env{Sandbox: sb, Limits: c.limits(), OnOutput: e.streams.of(t.key).output, Folder: e.store.Dir(),
-		Bases: e.opt.Bases, Repository: t.in.Repository(sb.Kind())}, c.enabled(e.opt.Servers))
-	if err != nil {
-		return err
-	}
+	env := tools.Env{Sandbox: sb, Limits: c.limits(), OnOutput: e.streams.of(t.key).output, Folder: e.store.Dir(), Bases: e.opt.Bases}
 	if c.Search {
 		e.streams.of(t.key).at("the index of the repository")
+		if env.Repository, err = t.in.Repository(ctx, sb); err != nil {
+			return err
+		}
+	}
+	if t.place.tools, err = tools.New(env, c.enabled(e.opt.Servers)); err != nil {
+		return err
 	}
 	if err := t.place.tools.Start(ctx); err != nil {
 		return err

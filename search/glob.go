@@ -13,12 +13,16 @@ func globMatch(pattern, name string) bool {
 	return false
 }
 
-func isGlob(s string) bool { return strings.ContainsAny(s, "*?[{") }
+// longestGlob is how long a glob may be, in bytes: it is tried on every path.
+const longestGlob = 256
 
-// expandBraces lists the patterns that {a,b} stands for, most at the most.
+func isGlob(s string) bool { return len(s) <= longestGlob && strings.ContainsAny(s, "*?[{") }
+
+// expandBraces lists the patterns that {a,b} stands for, most at the most; braces that
+// would make more stay as they are.
 func expandBraces(pattern string, most int) []string {
 	open := strings.IndexByte(pattern, '{')
-	if open < 0 {
+	if open < 0 || most < 2 {
 		return []string{pattern}
 	}
 	end := strings.IndexByte(pattern[open:], '}')
@@ -27,7 +31,9 @@ func expandBraces(pattern string, most int) []string {
 	}
 	end += open
 	var out []string
-	rests := expandBraces(pattern[end+1:], most) // once: for each alternative anew it would double with every brace
+	alternatives := 1 + strings.Count(pattern[open:end], ",")
+	// Once: for each alternative anew the work would double with every brace.
+	rests := expandBraces(pattern[end+1:], most/max(alternatives, 2))
 	for alt := range strings.SplitSeq(pattern[open+1:end], ",") {
 		for _, rest := range rests {
 			if len(out) == most {

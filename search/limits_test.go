@@ -20,10 +20,13 @@ func TestExpandBraces(t *testing.T) {
 		}
 	}
 	// Each brace would double the work, and one with three alternatives triple it.
-	for _, pattern := range []string{strings.Repeat("{a,b}", 60), strings.Repeat("{a,b,}", 60) + "*"} {
-		if got := expandBraces(pattern, 64); len(got) != 64 {
-			t.Errorf("%d patterns", len(got))
+	for pattern, want := range map[string]int{strings.Repeat("{a,b}", 50): 64, strings.Repeat("{a,b,}", 40) + "*": 3 * 3 * 3 * 2, "{" + strings.Repeat("a,", 100) + "b}": 64} {
+		if got := expandBraces(pattern, 64); len(got) != want {
+			t.Errorf("%s: %d patterns, want %d", pattern, len(got), want)
 		}
+	}
+	if isGlob(strings.Repeat("*", longestGlob+1)) {
+		t.Error("a glob of any length is tried")
 	}
 }
 

@@ -120,3 +120,16 @@ func TestRemoteComesBack(t *testing.T) {
 		t.Errorf("%s %q", got.Status, got.Text)
 	}
 }
+
+// What a server prints beside the protocol is named as the cause, not the broken pipe
+// that it dies of then.
+func TestRemotePrintsWhatIsNoMessage(t *testing.T) {
+	for role, want := range map[string]string{
+		"chatty":  "what it printed is no message of the protocol: invalid character 'l' looking for beginning of value",
+		"endless": "what it printed is no message of the protocol: inbound JSON-RPC frame exceeded the configured maximum line length",
+	} {
+		if _, err := mcp.List(t.Context(), stdioServer(t, role)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", role, err)
+		}
+	}
+}

@@ -24,6 +24,16 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	case "chatty": // prints what is no message, then goes on as a server would
+		fmt.Println("listening on standard streams")
+		select {}
+	case "endless": // a message that never ends
+		fmt.Print(`{"jsonrpc":"2.0","id":1,"result":"`)
+		for {
+			if _, err := fmt.Print(strings.Repeat("x", 1<<16)); err != nil {
+				os.Exit(1)
+			}
+		}
 	case "mute": // reads nothing and says nothing
 		select {}
 	case "holder":

@@ -93,7 +93,7 @@ type Env struct {
 	Limits   Limits
 	OnOutput func([]byte) // live output, must not block
 	// Bases are the indexes that trajectories share for search; Repository names the
-	// one of this sandbox's image and base commit.
+	// one of this sandbox by its image and the content of its repository.
 	Bases      *follow.Bases
 	Repository string
 	// Folder takes what calls print while they run and memory is not to hold; ""

@@ -46,6 +46,17 @@ func (in *Instance) prepare(ctx context.Context, sb sandbox.Sandbox, cut bool) e
 	return nil
 }
 
+// Repository names what a prepared sandbox holds before the policy has acted, by its
+// content: one text for all trajectories of the instance, and another one once the
+// dataset has changed.
+func (in *Instance) Repository(ctx context.Context, sb sandbox.Sandbox) (string, error) {
+	tree, err := runScript(ctx, sb, "git rev-parse -q --verify 'refs/rollbench/base^{tree}' 2>/dev/null", nil, prepareLimit)
+	if err != nil {
+		return "", fmt.Errorf("read the base of %s: %w", in.ID, err)
+	}
+	return fmt.Sprintf("%s %q %q %s", sb.Kind(), in.ID, in.Spec(sb.Kind()).Image, strings.TrimSpace(tree)), nil
+}
+
 // GoCacheVar names, in Instance.Env, a read-only Go build cache that a local
 // sandbox starts its own from.
 const GoCacheVar = "ROLLBENCH_GOCACHE"

@@ -166,3 +166,23 @@ func TestPrepareFails(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// The name of a repository is that of its content, so that an edited dataset is not
+// taken for the one before.
+func TestRepositoryIsNamedByItsContent(t *testing.T) {
+	name := func(text string) string {
+		in, h := openRepo(t, "printf '"+text+"' >f; commit base; echo untracked >g")
+		got, err := in.Repository(t.Context(), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	one := name("fun_1")
+	if again := name("fun_1"); again != one {
+		t.Errorf("%q and %q are the same", one, again)
+	}
+	if other := name("fun_2"); other == one {
+		t.Errorf("%q names both", one)
+	}
+}

@@ -9,7 +9,6 @@ package task
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"time"
 
@@ -56,12 +55,6 @@ type Reference struct {
 	// tree reads the repository before the fix, path to content; nil when it
 	// is only known inside an image.
 	tree func() (map[string][]byte, error)
-}
-
-// Repository names what a sandbox of the kind holds before the policy has acted: it
-// is one text for all trajectories of the instance.
-func (in *Instance) Repository(kind sandbox.Kind) string {
-	return fmt.Sprintf("%s %q %q", kind, in.ID, in.Spec(kind).Image)
 }
 
 // None reports whether there is no reference solution.

@@ -27,7 +27,8 @@ type stamp struct {
 type files map[string]stamp
 
 // Bases are the indexes that the trajectories of all runs share, by a key that names
-// the image and the base commit. They are kept in a folder, those in use also in
+// the image and the content of the base commit: sizes and times alone do not tell an
+// edited dataset from the one before. They are kept in a folder, those in use also in
 // memory.
 type Bases struct {
 	dir   string
@@ -44,11 +45,19 @@ const unused = 30 * 24 * time.Hour
 const filesEnd = ".files"
 
 // NewBases keeps the indexes in dir, and at most about budget bytes of them in memory.
-// Those that nobody has asked for in 30 days are removed.
+// Those that nobody has asked for in 30 days are removed. That dir can be written to is
+// tried here: else every trajectory would fail by it.
 func NewBases(dir string, budget int64) (*Bases, error) {
 	store, err := search.NewStore(dir, budget)
 	if err != nil {
 		return nil, err
+	}
+	probe, err := os.CreateTemp(dir, ".try-*")
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("folder of search indexes: %w; make it writable, or set tools.enable_search = false", err)
 	}
 	return &Bases{dir: dir, store: store, made: map[string]files{}}, prune(dir, time.Now().Add(-unused))
 }

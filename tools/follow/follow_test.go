@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -266,4 +267,17 @@ func provider(t *testing.T, kind sandbox.Kind) (sandbox.Provider, sandbox.Spec) 
 		t.Skipf("no docker: %v", err)
 	}
 	return p, sandbox.Spec{Name: "follow", Image: image, Labels: map[string]string{"run": "follow-test"}}
+}
+
+// A folder that cannot be written to is an error at the start, with what to do.
+func TestAFolderThatCannotBeWrittenTo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"/proc/self/fd", filepath.Join(file, "index")} {
+		if _, err := NewBases(dir, 1<<20); err == nil || !strings.Contains(err.Error(), "search indexes") {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
 }

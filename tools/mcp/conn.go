@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -90,6 +91,13 @@ func (c *conn) why(ctx context.Context, err error) error {
 	}
 	if c.process == nil {
 		return err
+	}
+	// The SDK gives up a server whose output it cannot read, which the server often dies of.
+	_, cause, _ := strings.Cut(err.Error(), "client is closing: ")
+	for _, unread := range []string{"invalid character", "trailing data", "maximum line length"} { // it has no types for them
+		if strings.Contains(cause, unread) {
+			return fmt.Errorf("what it printed is no message of the protocol: %s", cause)
+		}
 	}
 	// The end of its output is seen before the end of itself.
 	c.process.waits()

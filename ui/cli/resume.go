@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -84,8 +83,8 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 	if w.config, err = a.load(); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(run.Config, w.config); err != nil {
-		return nil, fmt.Errorf("read the configuration of run %s: %w", run.ID, err)
+	if err := recorded(run, w.config); err != nil {
+		return nil, err
 	}
 	if limits != nil { // as they were changed last
 		w.config.Dispatcher.SetLimits(*limits)
@@ -116,14 +115,8 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 	if err := a.openServers(ctx, w); err != nil {
 		return nil, err
 	}
-	if w.servers != nil {
-		_, had, err := toldBy(run)
-		if err != nil {
-			return nil, err
-		}
-		if change := had.Differ(w.servers.Tools()); change != "" {
-			return nil, bad(errors.New(change + "; a resume keeps what the run samples"))
-		}
+	if w.changed, err = sameTools(run, w.config, w.servers); err != nil {
+		return nil, err
 	}
 	return w, a.finishOpening(ctx, w, instances, func(home string) (*sessions.Store, error) { return sessions.Open(ctx, home, run.ID) })
 }

@@ -95,6 +95,7 @@ type work struct {
 	servers *engine.Servers
 	title   string
 	notices []string // to show before the run starts
+	changed string   // what a resumed run cannot have as it was, "" for nothing
 }
 
 // openServers reaches the MCP servers and has them closed with the rest.
@@ -209,15 +210,17 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 	if err != nil {
 		return bad(err)
 	}
-	if notice != "" {
-		w.notices = append(w.notices, notice)
-	}
 	if w.store, err = open(dir); err != nil {
 		return bad(err)
 	}
 	w.close.add(w.store)
-	if notice != "" { // for the screen, which shows events only
-		warning := sessions.NewEvent(time.Now(), sessions.Key{}, sessions.KindWarning, sessions.Warning{Text: notice})
+	for _, text := range []string{notice, w.changed} {
+		if text == "" {
+			continue
+		}
+		w.notices = append(w.notices, text)
+		// For the screen, which shows events only.
+		warning := sessions.NewEvent(time.Now(), sessions.Key{}, sessions.KindWarning, sessions.Warning{Text: text})
 		if err := w.store.Commit(ctx, sessions.Write{Events: []sessions.Event{warning}}); err != nil {
 			return err
 		}
@@ -229,7 +232,7 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 	opt := engine.Options{Config: w.config.Config, Instances: instances, Providers: ps, Endpoints: w.ep.all, Capabilities: w.ep.caps, Servers: w.servers, Log: log}
 	if c := w.config.Tools; c.Search {
 		if opt.Bases, err = follow.NewBases(filepath.Join(dir, "index"), int64(c.SearchMB)<<20); err != nil {
-			return err
+			return bad(err)
 		}
 	}
 	if w.config.Dispatcher.Order == string(dispatch.LongestFirst) {
