@@ -73,6 +73,7 @@ func FuzzOthers(f *testing.F) {
 		"package a\nfunc (t *T[K]) f() { x.y().z() }\ntype T struct { B }\nvar a, b = 1, c()",
 	} {
 		for i := range hostilePaths {
+			f.Add(i, "class A{)A(}\n{0")
 			f.Add(i, src)
 		}
 	}

@@ -59,6 +59,9 @@ func (w *walker) jsWord(i int) int {
 	case "import", "export":
 		return w.jsImport(i)
 	case "const", "let", "var":
+		if w.is(i-1, "as") {
+			return i + 1
+		}
 		return w.jsVariables(i)
 	case "interface", "enum", "type", "namespace", "module":
 		if w.kind(i+1) == word && !w.is(i+1, "in", "of", "instanceof") || w.is(i, "module") && w.kind(i+1) == text && w.char(i+2) == '{' {
@@ -70,7 +73,7 @@ func (w *walker) jsWord(i int) int {
 
 // jsCall notes what is called with the parenthesis at i.
 func (w *walker) jsCall(i int) {
-	name, _, last := w.called(i)
+	name, first, last := w.called(i)
 	if last < 0 {
 		return
 	}
@@ -89,6 +92,18 @@ func (w *walker) jsCall(i int) {
 			return
 		}
 	}
+	switch name {
+	case "of", "as", "is", "satisfies", "keyof", "infer":
+		// Behind a value these are operators, elsewhere names.
+		switch w.kind(first - 1) {
+		case word:
+			if !jsKeyword(w.text(first - 1)) {
+				return
+			}
+		case closing, text, number:
+			return
+		}
+	}
 	if !jsKeyword(name) {
 		w.refer(Invokes, name, last)
 	}
@@ -104,8 +119,8 @@ func unquote(s string) string {
 func jsKeyword(name string) bool {
 	switch name {
 	case "if", "for", "while", "switch", "catch", "with", "return", "typeof", "function", "await",
-		"case", "delete", "do", "else", "in", "instanceof", "new", "of", "throw", "void", "yield",
-		"import", "export", "default", "class", "extends", "const", "let", "var", "finally", "try", "as", "satisfies", "keyof", "infer", "is":
+		"case", "delete", "do", "else", "in", "instanceof", "new", "throw", "void", "yield",
+		"import", "export", "default", "class", "extends", "const", "let", "var", "finally", "try":
 		return true
 	}
 	return false
@@ -114,7 +129,7 @@ func jsKeyword(name string) bool {
 // jsStart goes back from token i over the words that may stand before a
 // declaration.
 func (w *walker) jsStart(i int) int {
-	for w.is(i-1, "export", "default", "async", "declare", "abstract", "const") {
+	for w.is(i-1, "export", "default", "async", "declare", "abstract", "const") && !w.is(i-2, "as") {
 		i--
 	}
 	return i
@@ -163,8 +178,12 @@ func (w *walker) headEnd(body, last int) int {
 // jsBody looks behind the parameters of a function for its body, past the type
 // that it returns. Without a body, -1, last ends the declaration.
 func (w *walker) jsBody(k int) (body, last int) {
-	typed := w.char(k) == ':'
+	typed, angled := w.char(k) == ':', false
 	for n := 0; k < len(w.toks) && n < maxAhead && w.spend(); n++ {
+		if (angled || w.kind(k-1) != punct) && w.kind(k) == word && w.beginsStatement(k) {
+			return -1, k - 1
+		}
+		angled = false
 		switch c := w.char(k); {
 		case c == '{':
 			if typed && w.char(k-1) != ')' && w.char(k-1) != ']' && w.char(k-1) != '}' && w.char(k-1) != '>' && w.kind(k-1) == punct {
@@ -178,13 +197,13 @@ func (w *walker) jsBody(k int) (body, last int) {
 			return -1, k - 1
 		case c == '<':
 			if next := w.angles(k); next > k {
-				k = next
+				k, angled = next, true
 				continue
 			}
 		case c == '(' || c == '[':
 			k = w.after(k)
 			continue
-		case !typed, w.kind(k) == word && w.toks[k].line > w.toks[k-1].last && w.kind(k-1) != punct:
+		case !typed:
 			return -1, k - 1
 		}
 		k++
@@ -266,6 +285,10 @@ func (w *walker) arrowParameters(i int) int {
 			}
 		case ')', ']', '}':
 			k = w.before(k)
+		case '>':
+			if open := w.anglesBack(k); open >= 0 {
+				k = open
+			}
 		case '(', '[', '{', ';', ',', '=':
 			n = 40
 		}
@@ -277,22 +300,14 @@ func (w *walker) arrowParameters(i int) int {
 	return -1
 }
 
-// expressionEnd is the last token of the expression that begins at k.
+// expressionEnd is the last token of the expression or type that begins at k.
 func (w *walker) expressionEnd(k int) int {
-	start := k
+	start, angled := k, false // angled: a "<…>" has just been skipped
 	for n := 0; k < len(w.toks) && n < 4*maxAhead && w.spend(); n++ {
-		if k > start && w.toks[k].line > w.toks[k-1].last && w.kind(k-1) != punct {
-			switch w.kind(k) {
-			case word:
-				if !w.is(k, "in", "instanceof", "as", "satisfies", "extends") && !w.is(k-1, "in", "instanceof", "as", "new", "typeof", "await", "extends", "keyof") {
-					return k - 1
-				}
-			case punct:
-				if w.char(k) == '@' {
-					return k - 1
-				}
-			}
+		if k > start && (angled || w.kind(k-1) != punct) && w.beginsStatement(k) {
+			return k - 1
 		}
+		angled = false
 		switch w.kind(k) {
 		case opening:
 			k = w.after(k)
@@ -304,8 +319,9 @@ func (w *walker) expressionEnd(k int) int {
 			case ';', ',':
 				return max(k-1, start)
 			case '<':
-				if next := w.angles(k); w.char(next) == '(' && next > k {
-					k = next // type arguments of a call
+				next := w.angles(k)
+				if next > k && (w.char(next) == '(' || w.kind(k-1) == word && w.toks[k-1].end == w.toks[k].start) {
+					k, angled = next, true // type arguments
 					continue
 				}
 			}
@@ -313,6 +329,22 @@ func (w *walker) expressionEnd(k int) int {
 		k++
 	}
 	return min(max(k-1, start), len(w.toks)-1)
+}
+
+// beginsStatement says that the token at k, behind what may be the end of an
+// expression, begins another statement: without a semicolon, on a new line.
+func (w *walker) beginsStatement(k int) bool {
+	if w.toks[k].line == w.toks[k-1].last {
+		return false
+	}
+	switch w.kind(k) {
+	case word:
+		return !w.is(k, "in", "instanceof", "as", "satisfies", "extends") &&
+			!w.is(k-1, "in", "instanceof", "as", "new", "typeof", "await", "extends", "keyof", "infer", "readonly", "is", "unique")
+	case punct:
+		return w.char(k) == '@'
+	}
+	return false
 }
 
 // jsDecorator takes the decorators that begin at i.

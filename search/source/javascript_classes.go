@@ -128,14 +128,19 @@ func (w *walker) jsMember(i int) int {
 // typedValue is the first token behind the "=" that follows the type at the
 // colon k, -1 if none follows.
 func (w *walker) typedValue(k int) int {
+	colon, angled := k, false
 	for n := 0; k < len(w.toks) && n < 100 && w.spend(); n++ {
+		if k > colon && (angled || w.kind(k-1) != punct) && w.beginsStatement(k) {
+			return -1
+		}
+		angled = false
 		switch c := w.char(k); c {
 		case '(', '[', '{':
 			k = w.after(k)
 			continue
 		case '<':
 			if next := w.angles(k); next > k {
-				k = next
+				k, angled = next, true
 				continue
 			}
 		case '=':
@@ -153,7 +158,14 @@ func (w *walker) typedValue(k int) int {
 
 // jsShorthand takes "name(…) {…}" in an object; word i may be the name.
 func (w *walker) jsShorthand(i int) int {
-	if w.char(i+1) != '(' || len(w.opens) == 0 || w.char(w.opens[len(w.opens)-1]) != '{' {
+	if len(w.opens) == 0 || w.char(w.opens[len(w.opens)-1]) != '{' {
+		return i + 1
+	}
+	k := i + 1
+	if w.char(k) == '<' {
+		k = w.angles(k)
+	}
+	if w.char(k) != '(' {
 		return i + 1
 	}
 	first := i
@@ -164,14 +176,18 @@ func (w *walker) jsShorthand(i int) int {
 		return i + 1
 	}
 	name := w.text(i)
-	body, last := w.jsBody(w.after(i + 1))
-	if body < 0 || jsKeyword(name) {
+	body, last := w.jsBody(w.after(k))
+	switch name {
+	case "if", "for", "while", "switch", "catch", "with", "function":
+		return i + 1
+	}
+	if body < 0 {
 		return i + 1
 	}
 	id := w.add(Function, name, first, body, last)
 	w.enter(functionScope, id, body, last, "")
-	w.head = i + 1
-	return i + 1
+	w.head = k
+	return k
 }
 
 // tsType takes interface, enum, type, namespace and module.

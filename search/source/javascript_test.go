@@ -122,6 +122,18 @@ export function typed<T>(x: T): x is string { return over(x) }
 namespace N.M { export function inN() {} }
 const g: Map<string, () => void> = new Map<string, () => void>()
 export const fc: React.FC<P> = ({ a }): JSX.Element => { return a }
+export function last<T>(a: T): Array<T>
+export function last(a) { return { default() { in_(a) } } }
+const isMap = (v: unknown): v is Map<any, any> =>
+  is(v)
+type Long = Map<
+  string,
+  A<B>
+>
+class Fields {
+  private a: Map<A, B>
+  get b() { return 1 }
+}
 `, `
 class S 3-9 in - @2
 func constructor 4-4 in S
@@ -136,6 +148,13 @@ func typed 14-14 in -
 func inN 15-15 in -
 var g 16-16 in -
 func fc 17-17 in -
+func last 18-18 in -
+func last 19-19 in -
+func default 19-19 in last
+func isMap 20-21 in -
+class Long 22-25 in -
+class Fields 26-29 in -
+func b 28-28 in Fields
 1 - imports ./t T
 2 S decorates Component
 2 S calls Component
@@ -155,6 +174,8 @@ func fc 17-17 in -
 10 I inherits B
 14 typed calls over
 16 g calls Map
+19 default calls in_
+21 isMap calls is
 `},
 	} {
 		t.Run(name, func(t *testing.T) { checkOutline(t, c.path, c.src, c.want) })

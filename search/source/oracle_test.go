@@ -13,6 +13,9 @@ import (
 	"testing"
 )
 
+// underRace says that the race detector is on.
+var underRace bool
+
 // parsed is what testdata/oracle.py says of one file.
 type parsed struct {
 	Error     string
@@ -65,7 +68,7 @@ func pythonFiles(t testing.TB, dir string) []string {
 // ("(a).b()" calls ".b"), a decorator "@a(1)(2)" counts as "a", "C[T][U]" as a
 // base counts as "C", and identifiers are as written, not in normal form KC.
 func TestPythonAgainstCPython(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || underRace {
 		t.Skip("reads a whole standard library")
 	}
 	python, dir := oracle(t)

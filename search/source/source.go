@@ -13,13 +13,15 @@ type Kind uint8
 const (
 	Directory Kind = iota + 1
 	Module         // a file
-	Class          // class, struct, interface, trait, enum
-	Function       // also a method: an entity whose Parent is a Class
+	Class          // class, struct, interface, trait, enum; a named type
+	Function       // also a method: an entity whose Parent is a Class; a macro
 	Variable       // of a module or a package
 )
 
 // Entity is one definition. Lines count from 1, both ends included, as CPython's
-// ast has them: Start is the line of "def" or "class"; decorators are above it.
+// ast has them: Start is the line of "def" or "class", in other languages of the
+// first modifier ("export", "public", "template <…>"); decorators, annotations and
+// attributes are above it.
 type Entity struct {
 	Kind   Kind
 	Name   string

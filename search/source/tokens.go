@@ -34,10 +34,11 @@ const (
 type lexeme struct {
 	start, end int32
 	line, last int32 // first and last
-	mate       int32 // of a bracket: index of its counterpart; what never closes has one past the end, what never opened -1
-	notes      int32 // comments before it in the file
-	kind       tokenKind
-	char       byte // the first
+	mate       int32 // of a bracket: index of its counterpart; what never closes has the
+	// last token inside the brace around it, or one past the end; what never opened -1
+	notes int32 // comments before it in the file
+	kind  tokenKind
+	char  byte // the first
 }
 
 // note is a comment.
@@ -257,6 +258,9 @@ func (l *lexer) close(c byte) {
 		b := l.pop(at)
 		if b.mark == '(' || b.mark == '[' || b.mark == element {
 			l.broken = true
+			if b.tok >= 0 {
+				l.toks[b.tok].mate = int32(at - 1) // it ends inside the brace
+			}
 			continue
 		}
 		l.toks[at].mate = b.tok
