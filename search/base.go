@@ -48,6 +48,7 @@ type Base struct {
 
 // docTable has a row for each document of the index.
 type docTable struct {
+	first  []int32 // by file: the number of its first document
 	file   []int32
 	ent    []int32
 	owner  []int32   // document of the class or function around it, -1: none
@@ -184,6 +185,7 @@ func (b *Base) tabulate() {
 // add adds the documents of a file.
 func (t *docTable) add(file int32, u *unit, s *stats) {
 	first := len(t.file)
+	t.first = append(t.first, int32(first))
 	for i, d := range u.docs {
 		t.file = append(t.file, file)
 		t.ent = append(t.ent, d.ent)

@@ -83,3 +83,17 @@ func isTest(file string) bool {
 		strings.Contains(name, ".test.") || strings.Contains(name, ".spec.") ||
 		strings.HasSuffix(rest, "Test.java") || strings.HasSuffix(rest, "Tests.java")
 }
+
+// isAside says whether a file stands beside the code that a repository is for: in a
+// folder of documentation, examples or measurements.
+func isAside(file string) bool {
+	dir, _, more := strings.Cut(file, "/")
+	if !more {
+		return false
+	}
+	switch strings.ToLower(dir) {
+	case "doc", "docs", "example", "examples", "sample", "samples", "demo", "demos", "benchmark", "benchmarks", "bench", "asv_bench", "tutorial", "tutorials":
+		return true
+	}
+	return false
+}

@@ -46,8 +46,18 @@ func newQuestion(text string) question {
 func (q *question) read(p part, seen map[term]float64) {
 	var buf []term
 	text := p.text
+	var before [2]string // the words before this one, the nearest last
+	ended := 0
 	for start, end := nextWord(text, 0); start < len(text); start, end = nextWord(text, end) {
 		word := text[start:end]
+		if !p.code {
+			if strings.TrimLeft(text[ended:start], " -") != "" {
+				before = [2]string{}
+			}
+			q.phrases(before, word, p.weight, seen)
+			before[0], before[1] = before[1], word
+			ended = end
+		}
 		if len(word) < 2 && byteClass[word[0]] != byteUpper || isStopWord(word) {
 			continue
 		}
@@ -69,6 +79,20 @@ func (q *question) read(p part, seen map[term]float64) {
 		seen[hashMarked(markOwner, word)] += w * weights.exactOwner
 		seen[hashMarked(markFile, word)] += w * weights.exactFile
 		seen[hashMarked(markDir, word)] += w * weights.exactDir
+	}
+}
+
+// phrases counts two and three words of prose in a row as one identifier: "filtered
+// relation" may mean FilteredRelation, "select for update" select_for_update.
+func (q *question) phrases(before [2]string, word string, weight float64, seen map[term]float64) {
+	for i := range before {
+		if before[i] == "" {
+			continue
+		}
+		joined := strings.Join(append(slices.Clone(before[i:]), word), "_")
+		seen[hashFolded(fnvOffset, joined)] += weight * weights.phrase
+		seen[hashMarked(markName, joined)] += weight * weights.phrase * weights.exactName
+		seen[hashMarked(markOwner, joined)] += weight * weights.phrase * weights.exactOwner
 	}
 }
 

@@ -76,6 +76,7 @@ func (v *look) rank(q question, keep func(i int32, f *file) bool, most int) []ra
 		v.addOverlay(s, fields, chosen, &table)
 	}
 	v.addPlaces(s, q, &table, mostOf(chosen))
+	v.spread(s, &table)
 	return v.best(s, &table, keep, most)
 }
 
@@ -234,11 +235,7 @@ func (v *look) best(s *scores, over *docTable, keep func(i int32, f *file) bool,
 		if skip || score == 0 {
 			continue
 		}
-		total := float64(score) + weights.file*float64(s.file[i])
-		if o := t.owner[j]; o >= 0 {
-			total += weights.owner * float64(s.doc[d-j+int(o)])
-		}
-		total *= factorOf(f, t.ent[j])
+		total := s.total(t, d, j) * factorOf(f, t.ent[j])
 		if total <= floor {
 			continue
 		}
@@ -253,10 +250,22 @@ func (v *look) best(s *scores, over *docTable, keep func(i int32, f *file) bool,
 	return out[:min(len(out), most)]
 }
 
+// total is the score of document d, the jth of its table, with that of what is around it.
+func (s *scores) total(t *docTable, d, j int) float64 {
+	total := float64(s.doc[d]) + weights.file*float64(s.file[t.file[j]])
+	if o := t.owner[j]; o >= 0 {
+		total += weights.owner * float64(s.doc[d-j+int(o)])
+	}
+	return total
+}
+
 func factorOf(f *file, ent int32) float64 {
 	w := 1.0
 	if f.test {
 		w = weights.test
+	}
+	if isAside(f.path) {
+		w *= weights.aside
 	}
 	if f.generated {
 		w *= weights.made
@@ -266,6 +275,8 @@ func factorOf(f *file, ent int32) float64 {
 		w *= weights.module
 	case f.ents[ent].Kind == kindClass:
 		w *= weights.class
+	case f.inFunction(ent):
+		w *= weights.nested
 	}
 	return w
 }
