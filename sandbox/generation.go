@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,10 @@ type generation struct {
 	parked *Tree
 	since  time.Time
 	term   *terminal
+
+	// unkilled: a command could not be ended, and may still be at work in it. It is
+	// the job's until that is done.
+	unkilled bool
 }
 
 const pickShell = `if command -v bash >/dev/null 2>&1; then exec bash --noprofile --norc -s; fi; exec sh -s`
@@ -95,11 +100,18 @@ func (g *generation) hangUp() error {
 	return err
 }
 
-// close releases the streams of a shell that has exited.
+// close releases the streams of a shell that has exited. One that could not be killed
+// is not waited for without end.
 func (g *generation) close() error {
 	err := g.proc.Close()
-	g.wg.Wait()
-	return err
+	joined := make(chan struct{})
+	go func() { g.wg.Wait(); close(joined) }()
+	select {
+	case <-joined:
+		return err
+	case <-time.After(killLimit):
+		return errors.Join(err, errors.New("a shell does not end"))
+	}
 }
 
 // report is what a shell says after each command.

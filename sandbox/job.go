@@ -122,11 +122,13 @@ func (sh *shell) settle(j *job, end End) error {
 	ctx, cancel := context.WithTimeout(context.Background(), killLimit)
 	defer cancel()
 	if err := sh.s.KillTree(ctx, j.aged()); err != nil {
+		gen.unkilled = true
 		return fmt.Errorf("kill command: %w", err)
 	}
 	select {
 	case <-gen.exited:
 	case <-ctx.Done():
+		gen.unkilled = true
 		return fmt.Errorf("kill command: its shell did not end: %w", ctx.Err())
 	}
 	drain(sh.out, gen.ended)

@@ -190,7 +190,7 @@ func (sh *shell) Run(ctx context.Context, c Command) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{ExitCode: -1, End: Cancelled}, nil
 	}
-	if sh.gen == nil || sh.gen.gone() {
+	if sh.gen == nil || sh.gen.gone() || sh.gen.unkilled {
 		if err := sh.renew(ctx); err != nil {
 			return Result{}, err
 		}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,12 +19,13 @@ import (
 type script struct {
 	does map[string]func(p *scripted)
 
-	mu     sync.Mutex
-	procs  []*scripted
-	killed int
-	hits   []string      // "SIGNAL root"
-	late   time.Duration // so long after its start a terminal's holder exists
-	dead   bool          // the sandbox is lost
+	mu       sync.Mutex
+	procs    []*scripted
+	killed   int
+	hits     []string      // "SIGNAL root"
+	late     time.Duration // so long after its start a terminal's holder exists
+	immortal bool          // nothing can be killed
+	dead     bool          // the sandbox is lost
 }
 
 // scripted is a process of it: a shell, or the holder of a terminal.
@@ -41,6 +43,7 @@ type scripted struct {
 	nonce    string
 	terminal bool
 	began    time.Time
+	stuck    atomic.Bool // it does not end with its input
 }
 
 func (s *script) Start(_ context.Context, p Proc) (Process, error) {
@@ -65,6 +68,9 @@ func (s *script) Start(_ context.Context, p Proc) (Process, error) {
 func (s *script) KillTree(_ context.Context, t Tree) error {
 	if s.dead {
 		return ErrLost
+	}
+	if s.immortal {
+		return errors.New("some processes do not die")
 	}
 	s.killed++
 	for _, x := range s.all() {
@@ -146,7 +152,9 @@ func (x *scripted) serve() {
 	for {
 		n, err := x.in.Read(buf)
 		if err != nil {
-			x.exit(0)
+			if !x.stuck.Load() {
+				x.exit(0)
+			}
 			return
 		}
 		text := string(buf[:n])
@@ -202,6 +210,38 @@ func TestCancelledStart(t *testing.T) {
 			default:
 				t.Errorf("left: terminal %t", x.terminal)
 			}
+		}
+	})
+}
+
+// A command that cannot be killed is not in the way of the next, nor of Close.
+func TestCommandThatDoesNotDie(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		s := &script{does: map[string]func(*scripted){
+			"hang": func(x *scripted) { x.stuck.Store(true); <-free; x.prints("late"); x.ends(0) },
+			"next": func(x *scripted) { x.prints("next"); x.ends(4) },
+		}}
+		sh, err := NewShell(t.Context(), s, ShellOptions{Dir: "/dir", Group: "s1:"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.immortal = true
+		if r, err := sh.Run(t.Context(), Command{Script: "hang", Timeout: time.Second}); err == nil {
+			t.Fatalf("%+v", r)
+		}
+		r, err := sh.Run(t.Context(), Command{Script: "next", Timeout: time.Second})
+		if err != nil || r.End != Exited || r.ExitCode != 4 || string(r.Output) != "next" {
+			t.Errorf("%+v %q %v", r, r.Output, err)
+		}
+		s.immortal = false
+		began := time.Now()
+		if err := sh.Close(); err == nil || time.Since(began) > 2*killLimit {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		close(free)
+		for _, x := range s.all() {
+			x.exit(0)
 		}
 	})
 }

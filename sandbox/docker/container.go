@@ -94,7 +94,7 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 	spec.Workdir = path.Join("/", spec.Workdir)
 	host, key := p.limits(ctx, &spec), newKey()
 	name := containerName(spec.Name, key)
-	forget, err := p.expect(name)
+	forget, err := p.expect(name + pendingEnd)
 	if err != nil {
 		return nil, err
 	}

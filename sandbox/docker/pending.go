@@ -14,29 +14,35 @@ import (
 	"rollbench/sandbox"
 )
 
-// An engine goes on making a container whose client has died, so that it may appear
-// after the next start has looked for what is left. So the name of a container is
+// An engine goes on making a container, or a snapshot, whose client has died, so that
+// it may appear after the next start has looked for what is left. So its name is
 // written down before it is asked for, and the next start waits for it.
 
-// pendingEnd is the end of the name of such a file; the rest is the container's.
-const pendingEnd = ".creating"
+// The ends of the names of such files; the rest is the container's name, or the
+// snapshot's key after snapshotNote.
+const (
+	pendingEnd  = ".creating"
+	snapshotEnd = ".committing"
+)
+
+const snapshotNote = "rollbench-snapshot-"
 
 // pendingLimit is how long after the asking a container may still appear.
 const pendingLimit = 15 * time.Second
 
-// expect notes a container that is about to be asked for. The function that comes
-// back gets the answer and takes the note away, unless there was none.
-func (p *Provider) expect(name string) (func(answer error) error, error) {
+// expect notes what is about to be asked for, by the name of the note. The function
+// that comes back gets the answer and takes the note away, unless there was none.
+func (p *Provider) expect(note string) (func(answer error) error, error) {
 	if p.opt.Pending == "" {
 		return func(error) error { return nil }, nil
 	}
-	file := filepath.Join(p.opt.Pending, name+pendingEnd)
+	file := filepath.Join(p.opt.Pending, note)
 	err := os.MkdirAll(p.opt.Pending, 0o700)
 	if err == nil {
 		err = os.WriteFile(file, []byte(p.opt.Owner.String()+"\n"), 0o600)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("note a container that is to be made: %w", err)
+		return nil, fmt.Errorf("note what the engine is to make: %w", err)
 	}
 	return func(answer error) error {
 		if errors.Is(answer, context.DeadlineExceeded) {
@@ -49,11 +55,14 @@ func (p *Provider) expect(name string) (func(answer error) error, error) {
 	}, nil
 }
 
-// awaitPending waits for the containers that dead owners had asked for, each until
-// it is there or cannot come any more.
+// awaitPending waits for what dead owners had asked for, each until it is there or
+// cannot come any more.
 func (p *Provider) awaitPending(ctx context.Context) error {
-	files, err := filepath.Glob(filepath.Join(p.opt.Pending, "rollbench-*"+pendingEnd))
-	if err != nil || p.opt.Pending == "" {
+	if p.opt.Pending == "" {
+		return nil
+	}
+	files, err := filepath.Glob(filepath.Join(p.opt.Pending, "rollbench-*"))
+	if err != nil {
 		return err
 	}
 	var errs []error
@@ -67,7 +76,7 @@ func (p *Provider) awaitPending(ctx context.Context) error {
 			continue
 		}
 		// A file without content is one whose owner died while writing it.
-		if err := p.awaitOne(ctx, strings.TrimSuffix(filepath.Base(file), pendingEnd), file); err != nil {
+		if err := p.awaitOne(ctx, filepath.Base(file), file); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -78,34 +87,39 @@ func (p *Provider) awaitPending(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (p *Provider) awaitOne(ctx context.Context, name, file string) error {
+func (p *Provider) awaitOne(ctx context.Context, note, file string) error {
 	st, err := os.Stat(file)
 	if err != nil {
 		return nil // another start was faster
 	}
 	end := time.Now().Add(pendingLeft(st.ModTime(), time.Now()))
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
-		err := p.look(ctx, name)
+		err := p.look(ctx, note)
 		switch {
 		case err == nil:
 			return nil
 		case !cerrdefs.IsNotFound(err):
-			return p.explain(fmt.Errorf("look for container %s: %w", name, err))
+			return p.explain(fmt.Errorf("look for %s: %w", note, err))
 		case !time.Now().Before(end):
 			return nil // it would be there
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done(): // nothing is known: the note stays
-			return fmt.Errorf("wait for container %s: %w", name, ctx.Err())
+			return fmt.Errorf("wait for %s: %w", note, ctx.Err())
 		}
 	}
 }
 
-func (p *Provider) look(ctx context.Context, name string) error {
+// look for what a note names.
+func (p *Provider) look(ctx context.Context, note string) error {
 	ctx, cancel := questioning(ctx)
 	defer cancel()
-	_, err := p.engine.ContainerInspect(ctx, name)
+	if key, ok := strings.CutSuffix(note, snapshotEnd); ok {
+		_, err := p.engine.ImageInspect(ctx, snapshotName+strings.TrimPrefix(key, snapshotNote))
+		return err
+	}
+	_, err := p.engine.ContainerInspect(ctx, strings.TrimSuffix(note, pendingEnd))
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/docker/docker/api/types/container"
@@ -23,6 +24,25 @@ func dead(t testing.TB) sandbox.Owner {
 	}
 	o.Start--
 	return o
+}
+
+// mortal is an owner that lives until dies is called: another start on this machine,
+// of a test that runs at the same time, would remove what a dead one has at once.
+func mortal(t *testing.T) (o sandbox.Owner, dies func()) {
+	t.Helper()
+	o = dead(t)
+	nap := exec.Command("sleep", "600")
+	if err := nap.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dies = sync.OnceFunc(func() { nap.Process.Kill(); nap.Wait() })
+	t.Cleanup(dies)
+	var err error
+	o.Pid = nap.Process.Pid
+	if o.Start, err = sandbox.StartTime(o.Pid); err != nil {
+		t.Fatal(err)
+	}
+	return o, dies
 }
 
 // stranger makes a container as another client of the engine would.
@@ -45,7 +65,8 @@ func stranger(t *testing.T, p *Provider, name, image string, labels map[string]s
 // and nothing that others made of it.
 func TestReap(t *testing.T) {
 	p := engine(t, Options{})
-	gone := engine(t, Options{Owner: dead(t)})
+	owner, dies := mortal(t)
+	gone := engine(t, Options{Owner: owner})
 	lost := open(t, gone, sandbox.Spec{Name: "lost"})
 	if err := lost.Claim(t.Context(), "claimed"); err != nil {
 		t.Fatal(err)
@@ -74,6 +95,7 @@ func TestReap(t *testing.T) {
 	} {
 		kept[name] = stranger(t, p, "rollbench-"+testRun+"-"+name, testImage(), labels)
 	}
+	dies()
 	removed, err := p.Reap(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +117,8 @@ func TestReapSnapshots(t *testing.T) {
 	p := engine(t, Options{})
 	gone := engine(t, Options{})
 	c := open(t, gone, sandbox.Spec{})
-	gone.opt.Owner = dead(t)
+	owner, dies := mortal(t)
+	gone.opt.Owner = owner
 	snap := func(c *Container) string {
 		t.Helper()
 		s, err := c.Snapshot(t.Context())
@@ -115,6 +138,7 @@ func TestReapSnapshots(t *testing.T) {
 		}
 	})
 	theirs := stranger(t, p, "rollbench-"+testRun+"-theirs", own, nil)
+	dies()
 	if _, err := p.Reap(t.Context()); err != nil {
 		t.Fatal(err)
 	}

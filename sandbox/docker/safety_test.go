@@ -5,11 +5,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+
+	"rollbench/sandbox"
 )
 
 // A container that a dead owner had asked for, and that the engine finishes only
@@ -21,11 +24,11 @@ func TestReapWaitsForWhatIsBeingMade(t *testing.T) {
 	dead.Start--
 	key := newKey()
 	name := containerName(t.Name(), key)
-	forget, err := engine(t, Options{Owner: dead, Pending: dir}).expect(name)
+	forget, err := engine(t, Options{Owner: dead, Pending: dir}).expect(name + pendingEnd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	living, err := p.expect(containerName("living", newKey()))
+	living, err := p.expect(containerName("living", newKey()) + pendingEnd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +54,7 @@ func TestReapWaitsForWhatIsBeingMade(t *testing.T) {
 		t.Error(err)
 	}
 	// One that nobody makes any more: the note is old.
-	if _, err := engine(t, Options{Owner: dead, Pending: dir}).expect(name); err != nil {
+	if _, err := engine(t, Options{Owner: dead, Pending: dir}).expect(name + pendingEnd); err != nil {
 		t.Fatal(err)
 	}
 	old := time.Now().Add(-time.Hour)
@@ -66,11 +69,44 @@ func TestReapWaitsForWhatIsBeingMade(t *testing.T) {
 	}
 }
 
+// So is a snapshot.
+func TestReapWaitsForASnapshot(t *testing.T) {
+	dir := t.TempDir()
+	p := engine(t, Options{Pending: dir})
+	c := open(t, p, sandbox.Spec{})
+	gone, key := dead(t), newKey()
+	if _, err := engine(t, Options{Owner: gone, Pending: dir}).expect(snapshotNote + key + snapshotEnd); err != nil {
+		t.Fatal(err)
+	}
+	made := make(chan error, 1)
+	go func() {
+		<-time.After(300 * time.Millisecond)
+		_, err := p.engine.ContainerCommit(context.Background(), c.id, container.CommitOptions{Reference: snapshotName + key, Changes: []string{
+			"LABEL " + labelSnapshot + "=" + key, "LABEL " + labelOwner + "=" + strconv.Quote(gone.String())}})
+		made <- err
+	}()
+	if removed, err := p.Reap(t.Context()); err != nil {
+		t.Errorf("%q, %v", removed, err)
+	}
+	if err := <-made; err != nil {
+		t.Fatal(err)
+	}
+	if have, err := p.HasImage(t.Context(), snapshotName+key); err != nil || have {
+		t.Errorf("still there: %t %v", have, err)
+	}
+	if s, err := c.Snapshot(t.Context()); err != nil || s.Close() != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("notes left: %v, %v", left, err)
+	}
+}
+
 // A start that is interrupted while it waits learns nothing, and the next one waits.
 func TestInterruptedWaitKeepsTheNote(t *testing.T) {
 	dir := t.TempDir()
 	p := engine(t, Options{Pending: dir})
-	if _, err := engine(t, Options{Owner: dead(t), Pending: dir}).expect(containerName(t.Name(), newKey())); err != nil {
+	if _, err := engine(t, Options{Owner: dead(t), Pending: dir}).expect(containerName(t.Name(), newKey()) + pendingEnd); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)

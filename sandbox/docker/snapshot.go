@@ -48,19 +48,28 @@ func (c *Container) Snapshot(ctx context.Context) (sandbox.Snapshot, error) {
 	if user == "" {
 		user = "0:0"
 	}
-	s := &snapshot{p: c.p, name: snapshotName + newKey()}
+	key := newKey()
+	s := &snapshot{p: c.p, name: snapshotName + key}
+	forget, err := c.p.expect(snapshotNote + key + snapshotEnd)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
 	// It is known before it exists: whoever stops waiting leaves nothing behind.
 	if !c.p.keep(s) {
-		return nil, errors.New("snapshot: docker is closed")
+		return nil, errors.Join(errors.New("snapshot: docker is closed"), forget(nil))
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), commitLimit)
 	defer done()
 	_, err = c.p.engine.ContainerCommit(ctx, c.id, container.CommitOptions{Reference: s.name, Pause: true, Changes: []string{
-		"USER " + strconv.Quote(user), "LABEL " + labelSnapshot + "=" + s.name[len(snapshotName):],
+		"USER " + strconv.Quote(user), "LABEL " + labelSnapshot + "=" + key,
 		"LABEL " + labelOwner + "=" + strconv.Quote(c.p.opt.Owner.String()),
 	}})
+	forgot := forget(err)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("snapshot: %w", c.check(err)), s.Close())
+		err = fmt.Errorf("snapshot: %w", c.check(err))
+	}
+	if err = errors.Join(err, forgot); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
