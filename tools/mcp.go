@@ -140,6 +140,7 @@ func (t *remote) Run(ctx context.Context, args map[string]any) (Result, error) {
 		result.Status = Failed
 		w.last = fmt.Sprintf("[%s says that it failed.]", t.spec.Name)
 	}
+	said = []byte(t.server.Hide(string(said)))
 	if t.env.OnOutput != nil && len(said) > 0 {
 		t.env.OnOutput(said)
 	}

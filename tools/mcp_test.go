@@ -279,3 +279,27 @@ func TestRemoteNames(t *testing.T) {
 		}
 	}
 }
+
+// Secrets that a server prints, in a crash say, are not stored with what it prints.
+func TestRemoteSecretsAreHidden(t *testing.T) {
+	t.Setenv("TEST_API_TOKEN", "tok-12345678")
+	t.Setenv("TEST_FOLDER", "/srv/test-folder")
+	s := stdioServer(t, "server")
+	s.Env = append(s.Env, "TEST_API_TOKEN", "TEST_FOLDER")
+	got := call(t, withServer(t, Server{Listed: listed(t, s)}), "test__environment", "{}")
+	if !strings.Contains(got.Text, "TEST_API_TOKEN=[TEST_API_TOKEN]\n") || !strings.Contains(got.Text, "TEST_FOLDER=/srv/test-folder") || got.Output != nil {
+		t.Errorf("%q, kept %v", got.Text, got.Output)
+	}
+	s.Argv = []string{"sh", "-c", "echo no such user: $TEST_API_TOKEN >&2; exit 1"}
+	if _, err := mcp.List(t.Context(), s); err == nil || err.Error() != "it ended: exit status 1; it wrote: no such user: [TEST_API_TOKEN]" {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("TEST_HEADER", "Bearer abcdefgh")
+	web := mcp.Server{URL: "http://127.0.0.1:1/mcp?session=querysecret", Headers: map[string]string{"Authorization": "TEST_HEADER"}, Start: time.Second}
+	if got := web.Hide("Bearer abcdefgh, abcdefgh, http://127.0.0.1:1/mcp?session=querysecret"); got != "[TEST_HEADER], [TEST_HEADER], http://127.0.0.1:1/mcp?[…]" {
+		t.Errorf("%q", got)
+	}
+	if _, err := mcp.List(t.Context(), web); err == nil || strings.Contains(err.Error(), "querysecret") {
+		t.Errorf("%v", err)
+	}
+}

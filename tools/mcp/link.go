@@ -33,6 +33,14 @@ type Listed struct {
 
 // List starts or reaches a server and asks for its tools.
 func List(ctx context.Context, s Server) (*Listed, error) {
+	l, err := list(ctx, s)
+	if err != nil {
+		return nil, hiding{err, s.Hide(err.Error())}
+	}
+	return l, nil
+}
+
+func list(ctx context.Context, s Server) (*Listed, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
