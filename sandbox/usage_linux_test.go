@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -95,6 +96,51 @@ func TestUsageOfTheDeep(t *testing.T) {
 	below(maxDepth + 1)
 	if n, err := Usage(t.Context(), dir, 1<<40); !errors.Is(err, ErrExhausted) {
 		t.Errorf("%d, %v", n, err)
+	}
+}
+
+// Folders that a command has closed to all count for their owner too, and keep their
+// modes. Nothing is closed to root, so that root has nobody look.
+func TestUsageOfTheClosed(t *testing.T) {
+	dir, err := os.MkdirTemp("", "rb-usage-") // below t.TempDir only its owner gets
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if os.Getuid() == 0 {
+		const nobody = 65534
+		if err := os.Chown(dir, nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestUsageOfTheClosed$")
+		cmd.Dir, cmd.Env = "/", append(os.Environ(), "TMPDIR="+dir)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	outer, inner := filepath.Join(dir, "outer"), filepath.Join(dir, "outer/inner")
+	for _, err := range []error{os.MkdirAll(inner, 0o700), os.WriteFile(filepath.Join(inner, "f"), bytes.Repeat([]byte("x"), 1<<20), 0o600),
+		os.Chmod(inner, 0), os.Chmod(outer, 0o100)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := Usage(t.Context(), dir, 1<<40); err != nil || got < 1<<20 {
+		t.Errorf("%d, %v", got, err)
+	}
+	st, err := os.Stat(inner)
+	if err != nil || st.Mode().Perm() != 0 {
+		t.Errorf("the inner one has mode %v, %v", st.Mode(), err)
+	}
+	if st, err = os.Stat(outer); err != nil || st.Mode().Perm() != 0o100 {
+		t.Errorf("the outer one has mode %v, %v", st.Mode(), err)
+	}
+	for _, p := range []string{outer, inner} {
+		if err := os.Chmod(p, 0o700); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
