@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"rollbench/engine/agent"
+	"rollbench/engine/breaks"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
 	"rollbench/engine/task"
@@ -69,6 +70,7 @@ type Engine struct {
 	pool     *pool.Pool
 	fleet    *fleet
 	policies policies
+	breaks   *breaks.Set
 	mounts   []sandbox.Mount
 	gpus     atomic.Pointer[[]GPU]
 	started  time.Time
@@ -143,10 +145,11 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	if err != nil {
 		return nil, err
 	}
-	unsent, err := unsentFeedback(ctx, store)
+	before, err := readPast(ctx, store)
 	if err != nil {
 		return nil, err
 	}
+	e.breaks = before.breaks
 	kinds := chooser{config: o.Config.Sandbox, providers: o.Providers}
 	for i, row := range rows {
 		in := byID[row.Instance]
@@ -159,7 +162,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 			if t.kind, err = kinds.choose(ctx, in); err != nil {
 				return nil, err
 			}
-			if err := e.recall(ctx, t, row, unsent); err != nil {
+			if err := e.recall(ctx, t, row, before); err != nil {
 				return nil, err
 			}
 		}
@@ -197,7 +200,7 @@ func (e *Engine) core() *dispatch.Core {
 }
 
 // recall reads what an interrupted part of the run left of a trajectory.
-func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Trajectory, unsent map[sessions.Key][]string) error {
+func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Trajectory, before *past) error {
 	var err error
 	if row.Reward == nil && row.HasPatch && row.Finish != "" && sessions.FinishReason(row.Finish).Rule().Evaluated {
 		t.ran = true
@@ -218,7 +221,7 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 		}
 		t.over = true // its patch is taken once its sandbox is brought back
 	}
-	t.injected = unsent[t.key]
+	t.injected = before.unsent[t.key]
 	if row.Turn == 0 {
 		return nil
 	}

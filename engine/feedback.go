@@ -1,25 +1,32 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 
+	"rollbench/engine/breaks"
 	"rollbench/sessions"
 )
 
-// unsentFeedback is what persons told trajectories in an earlier part of the
-// run and no model call has carried, by trajectory. One pass over the events.
-func unsentFeedback(ctx context.Context, r sessions.Reader) (map[sessions.Key][]string, error) {
-	out := map[sessions.Key][]string{}
+// past is what persons left of an earlier part of the run that rows do not say.
+type past struct {
+	unsent map[sessions.Key][]string // feedback that no model call has carried
+	breaks *breaks.Set
+}
+
+// readPast is one pass over the events.
+func readPast(ctx context.Context, r sessions.Reader) (*past, error) {
+	p := &past{unsent: map[sessions.Key][]string{}, breaks: &breaks.Set{}}
 	for seq := int64(0); ; {
 		events, err := r.Since(ctx, seq, 1000)
 		if err != nil || len(events) == 0 {
-			return out, err
+			return p, err
 		}
 		for _, e := range events {
 			seq = e.Seq
-			if err := readFeedback(out, e); err != nil {
+			if err := cmp.Or(readFeedback(p.unsent, e), readBreaks(p.breaks, e)); err != nil {
 				return nil, fmt.Errorf("read event %d: %w", e.Seq, err)
 			}
 		}

@@ -129,7 +129,7 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit, CallLimit: e.opt.Config.Tools.callLimit(), Reminder: agent.Reminder(g.Reminder), LowBudget: g.LowBudget,
 			CanTokenize: e.opt.Capabilities.Tokenize, Tokens: g.PromptMode == promptTokens, Format: calls.Format(g.ToolFormat), Outage: e.opt.Config.Endpoints.outage(), ContextLen: e.opt.Capabilities.MaxModelLen},
 		Tools: t.place.tools, Record: e.store, Gate: t.gate,
-		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Now: time.Now,
+		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Breaks: e.breaks, Now: time.Now,
 	}
 	l.Restore(t.turns)
 	for _, text := range t.injected {
@@ -199,6 +199,7 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 		w.Events = append(w.Events,
 			sessions.NewEvent(now, t.key, sessions.KindFinish, sessions.Finished{Reason: sessions.NoPatch}),
 			sessions.NewEvent(now, t.key, sessions.KindReward, sessions.Rewarded{Reward: &zero, Note: "nothing was changed"}))
+		w.Events = append(w.Events, e.rewardHits(t, &zero)...)
 		e.conclude(t, sessions.Done, w)
 		return false
 	}
@@ -247,8 +248,8 @@ func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
 		e.concludeFailed(t, sessions.ErrorEvaluation, errors.New(verdict.Note), w)
 		return nil
 	}
-	w.Events = []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindReward,
-		sessions.Rewarded{Reward: verdict.Reward, Note: verdict.Note, Parts: verdict.Parts, Wall: verdict.Wall})}
+	w.Events = append(e.rewardHits(t, verdict.Reward), sessions.NewEvent(time.Now(), t.key, sessions.KindReward,
+		sessions.Rewarded{Reward: verdict.Reward, Note: verdict.Note, Parts: verdict.Parts, Wall: verdict.Wall}))
 	e.conclude(t, sessions.Done, w)
 	return nil
 }

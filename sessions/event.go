@@ -31,6 +31,10 @@ const (
 	KindReward       Kind = "reward"        // Rewarded
 	KindCommand      Kind = "command"       // Commanded: a verb a person used
 	KindIntervention Kind = "intervention"  // Intervention: a change a person made
+
+	KindBreakpoint        Kind = "breakpoint.set"     // Breakpoint (run): set, or changed
+	KindBreakpointRemoved Kind = "breakpoint.removed" // BreakpointRemoved (run)
+	KindBreakpointHit     Kind = "breakpoint.hit"     // BreakpointHit (trajectory)
 )
 
 // Event is one fact. Seq grows by one within a run; it is given when the
@@ -156,6 +160,28 @@ type (
 		All  bool   `json:"all"`
 		By   string `json:"by"` // operator
 		Note string `json:"note,omitempty"`
+	}
+	// Breakpoint is one as a person wrote it; the same ID again changes it.
+	Breakpoint struct {
+		ID   int    `json:"id"`
+		Text string `json:"text"`
+		Off  bool   `json:"off,omitempty"` // kept, and not looked at
+		By   string `json:"by"`            // operator
+	}
+	BreakpointRemoved struct {
+		ID int    `json:"id"`
+		By string `json:"by"`
+	}
+	// BreakpointHit says that a trajectory met a breakpoint, and was held there
+	// unless Log.
+	BreakpointHit struct {
+		ID      int    `json:"id"`
+		Text    string `json:"text"`
+		Turn    int    `json:"turn"`
+		At      Gate   `json:"at"`
+		Log     bool   `json:"log,omitempty"`
+		Hits    int    `json:"hits"`    // of this breakpoint so far
+		Matches int    `json:"matches"` // its condition was true, for every=n
 	}
 	// Intervention is a change that makes the trajectory intervened.
 	Intervention struct {

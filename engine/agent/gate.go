@@ -190,8 +190,8 @@ func (g *Gate) add(c Change) {
 }
 
 // arrive says whether to be held at a gate, and why. stay: the loop is
-// already held here and asks whether it still is.
-func (g *Gate) arrive(at sessions.Gate, calls []sessions.Call, stay bool) (sessions.HeldReason, bool) {
+// already held here and asks whether it still is. hit: a breakpoint is here.
+func (g *Gate) arrive(at sessions.Gate, calls []sessions.Call, stay, hit bool) (sessions.HeldReason, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if stay {
@@ -200,6 +200,8 @@ func (g *Gate) arrive(at sessions.Gate, calls []sessions.Call, stay bool) (sessi
 	}
 	reason := sessions.HeldStep
 	switch {
+	case hit:
+		reason = sessions.HeldBreakpoint
 	case g.mode == pausing:
 		reason = sessions.HeldPaused
 	case g.mode == stepInto:
@@ -221,23 +223,33 @@ func (g *Gate) take() []Change {
 	return out
 }
 
-// gate is passed at each point of a turn: changes are applied, and the
-// trajectory is held here when asked. While held, its run slot is free.
+// gate is passed at each point of a turn: breakpoints are asked, changes are
+// applied, and the trajectory is held here when asked.
 func (l *Loop) gate(ctx context.Context, at sessions.Gate) error {
+	hit, err := l.meet(ctx, at)
+	if err != nil {
+		return err
+	}
+	return l.pass(ctx, at, hit)
+}
+
+// pass a gate; hit is the breakpoint that holds here, "" for none. While held,
+// the trajectory's run slot is free.
+func (l *Loop) pass(ctx context.Context, at sessions.Gate, hit string) error {
 	held, shown := false, false
 	for {
 		if err := l.changes(ctx, at); err != nil {
 			return err
 		}
-		reason, hold := l.Gate.arrive(at, l.pending(), held)
+		reason, hold := l.Gate.arrive(at, l.pending(), held, hit != "")
 		if hold {
-			why := sessions.StateChange{State: sessions.Held, Held: reason, At: at}
+			why := sessions.StateChange{State: sessions.Held, Held: reason, At: at, Why: hit}
 			var err error
 			switch {
 			case !held:
 				err = l.hold(ctx, why)
 			case !shown: // paused again while it waited for its slot
-				why.Held = sessions.HeldPaused
+				why.Held, why.Why = sessions.HeldPaused, ""
 				err = l.commit(ctx, sessions.KindState, why)
 			}
 			if err != nil {
@@ -324,7 +336,7 @@ func (l *Loop) sitOut(ctx context.Context, why error, wait time.Duration) error 
 	if err := l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Running}); err != nil {
 		return err
 	}
-	return l.gate(ctx, sessions.BeforeModel) // where a pause asked for meanwhile holds it
+	return l.pass(ctx, sessions.BeforeModel, "") // where a pause asked for meanwhile holds it
 }
 
 // stop holds at a gate without having been asked to.
