@@ -109,6 +109,9 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 	if e.Kind == sessions.KindLimits {
 		w.applyLimits(e)
 	}
+	if e.Kind == sessions.KindBreakpointHit {
+		w.applyHit(e)
+	}
 	w.applyFeedback(e)
 	if e.Key == w.pageKey.key && (e.Kind == sessions.KindPatch || e.Kind == sessions.KindReward) {
 		w.pageStale = true

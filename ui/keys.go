@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -18,10 +19,11 @@ const (
 	inView   scope = "In the transcript and the other views"
 	inWhatIf scope = "In the what-if view"
 	inOutput scope = "In a full output"
+	inBreaks scope = "In the breakpoints"
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inOutput, inWhatIf}
+var scopes = []scope{debugger, anywhere, inList, inView, inOutput, inBreaks, inWhatIf}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -49,7 +51,7 @@ func on(help string, keys ...string) key.Binding {
 
 // keyTable in the order of the help.
 func keyTable() []binding {
-	return append(append(debugKeys(), globalKeys()...), paneKeys()...)
+	return slices.Concat(debugKeys(), breakKeys(), globalKeys(), paneKeys())
 }
 
 // debugKeys in the order of how often a held trajectory needs them: the bottom

@@ -150,7 +150,7 @@ func (s *section) call(id string, c sessions.Call, body func(role) role, answere
 	if v.kind != diff {
 		r = strong
 	}
-	s.add(block{id: id, label: v.label, labelRole: body(call), body: body(r), kind: v.kind, text: trim(v.text), fold: foldCall, raw: v.text})
+	s.add(block{id: id, label: v.label, labelRole: body(call), body: body(r), kind: v.kind, text: trim(v.text), fold: foldCall, raw: v.text, call: &c})
 	if c.Problem != "" && !answered {
 		s.add(block{id: id + ".p", label: "✘ invalid", labelRole: body(fail), body: body(warn), text: trim(c.Problem)})
 	}

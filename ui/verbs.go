@@ -33,6 +33,11 @@ type Commands interface {
 	Reject(key sessions.Key, reason string) error
 	// Finish ends the run stage now; the trajectory is still evaluated (force_finished).
 	Finish(key sessions.Key) error
+	// SetBreakpoint adds a breakpoint (id 0) or changes the one with that id.
+	SetBreakpoint(id int, text string) error
+	// EnableBreakpoint looks at a breakpoint again, or no more.
+	EnableBreakpoint(id int, on bool) error
+	RemoveBreakpoint(id int) error
 	// SetLimits changes the limits of the dispatcher; why is kept with the change.
 	SetLimits(l engine.Limits, why string) error
 }
