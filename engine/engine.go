@@ -98,14 +98,16 @@ type trajectory struct {
 	settled sessions.State // the end state that is still to be recorded, "" for none
 	begun   bool           // replied to in an earlier part of the run
 
-	turns    []sessions.Turn // recorded by an interrupted attempt
-	injected []string        // feedback it had not been sent yet
-	patch    []byte          // of the finished run stage
-	evalLog  []byte          // of a verifier that could not be run
-	over     bool            // the loop ended in an earlier part, the patch was not taken
-	ran      bool            // the run stage ended in an earlier part
-	place    *place          // the open sandbox
-	done     atomic.Bool     // it has ended
+	turns    []sessions.Turn    // recorded by an interrupted attempt
+	injected []string           // feedback it had not been sent yet
+	budget   sessions.Budget    // raised by a person
+	runs     []sessions.HandRun // commands of a person that changed its sandbox
+	patch    []byte             // of the finished run stage
+	evalLog  []byte             // of a verifier that could not be run
+	over     bool               // the loop ended in an earlier part, the patch was not taken
+	ran      bool               // the run stage ended in an earlier part
+	place    *place             // the open sandbox
+	done     atomic.Bool        // it has ended
 }
 
 // ErrStopped is the cause when a person stops the run; it can be resumed.
@@ -221,7 +223,7 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 		}
 		t.over = true // its patch is taken once its sandbox is brought back
 	}
-	t.injected = before.unsent[t.key]
+	t.injected, t.budget, t.runs = before.unsent[t.key], before.budgets[t.key], before.runs[t.key]
 	if row.Turn == 0 {
 		return nil
 	}
@@ -241,6 +243,7 @@ func (t *trajectory) settle(s sessions.State) {
 func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) error {
 	t.attempt++
 	t.turns, t.injected, t.over = nil, nil, false
+	t.budget, t.runs = sessions.Budget{}, nil
 	return e.commit(ctx, t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})
 }
 

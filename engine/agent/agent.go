@@ -106,7 +106,8 @@ type Outcome struct {
 	Detail string
 }
 
-// Loop runs one trajectory. Fields are set before Run and not changed.
+// Loop runs one trajectory. Fields are set before Run and not changed, but for
+// the budgets, which a person may raise.
 type Loop struct {
 	Config
 	Model  Model
@@ -116,12 +117,16 @@ type Loop struct {
 	Slot   Slot
 	Watch  Watcher
 	Breaks Breakpoints // nil: none
+	Hand   Hand        // nil: no commands of a person
 	Now    func() time.Time
 
 	fresh     []sessions.Message    // added since the last reply: the next turn's New
 	injected  []sessions.Message    // a person's, to follow fresh in the next prompt
 	sent      []infer.Message       // the conversation up to the last reply
 	last      *sessions.Turn        // the last reply that counts
+	others    []*sessions.Turn      // further replies to its prompt, superseded
+	clean     sampleStart           // how the first of them begins
+	away      *sessions.StateChange // how it is held, its slot given back; nil: it has its slot
 	turn      int                   // replies so far
 	firstLen  int                   // tokens of the first prompt
 	promptLen int                   // tokens of the next prompt, by /tokenize
