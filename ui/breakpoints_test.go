@@ -84,6 +84,12 @@ func TestDebuggerScreens(t *testing.T) {
 	for _, v := range []struct{ name, keys string }{
 		{"break", "jjb"},
 		{"breaks", "Bj"},
+		{"resample", "jjr"},
+		{"picker", "jjr"},
+		{"observation", "/sympy-20590#0<enter>e"},
+		{"raise", "jjl<tab><backspace>9"},
+		{"mark", "jjtodd<tab>reads the tests"},
+		{"hand", "jj!git diff --stat"},
 	} {
 		for _, size := range []struct {
 			name       string
@@ -92,7 +98,11 @@ func TestDebuggerScreens(t *testing.T) {
 		}{{"80x24", 80, 24, false}, {"120x40", 120, 40, false}, {"mono-80x24", 80, 24, true}} {
 			name := fmt.Sprintf("debug-%s-%s", v.name, size.name)
 			t.Run(name, func(t *testing.T) {
-				b := open(t, fakeWhole(), size.cols, size.rows, func(o *Options) { o.NoColor = size.mono })
+				f := fakeWhole()
+				if v.name == "picker" {
+					f.resampled()
+				}
+				b := open(t, f, size.cols, size.rows, func(o *Options) { o.NoColor = size.mono })
 				b.keys(v.keys)
 				b.check(name)
 			})

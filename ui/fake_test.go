@@ -157,6 +157,20 @@ func (f *fakeRun) EditCall(k sessions.Key, i int, name, args string) error {
 func (f *fakeRun) SetLimits(l engine.Limits, why string) error {
 	return f.verb("limits %d %d %d %d %d %q", l.Init, l.Run, l.Eval, l.Live, l.Ready, why)
 }
+func (f *fakeRun) Resample(k sessions.Key, n int) error { return f.verb("resample %v %d", k, n) }
+func (f *fakeRun) Pick(k sessions.Key, v int) error     { return f.verb("pick %v %d", k, v) }
+func (f *fakeRun) EditObservation(k sessions.Key, i int, text string) error {
+	return f.verb("observation %v %d %q", k, i, text)
+}
+func (f *fakeRun) RaiseLimit(k sessions.Key, turns, tokens int) error {
+	return f.verb("raise %v %d %d", k, turns, tokens)
+}
+func (f *fakeRun) Mark(k sessions.Key, m sessions.Marks) error {
+	return f.verb("mark %v %v %v %q %q", k, m.Mask, m.Drop, m.Tags, m.Note)
+}
+func (f *fakeRun) RunByHand(k sessions.Key, script string, look bool) error {
+	return f.verb("run %v %q %v", k, script, look)
+}
 func (f *fakeRun) SetBreakpoint(id int, text string) error {
 	return f.verb("break %d %s", id, text)
 }

@@ -71,7 +71,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	m := cmd()
 	b.last = m
 	switch m.(type) {
-	case verbMsg, exportMsg, copiedMsg, turnsMsg, pageMsg, pieceMsg, foundMsg, historyMsg, whatIfMsg, editedMsg:
+	case verbMsg, exportMsg, copiedMsg, turnsMsg, pageMsg, pieceMsg, foundMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg:
 		b.send(m)
 	}
 }

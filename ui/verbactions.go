@@ -82,6 +82,9 @@ func canReject(w *Workbench) string {
 
 // canEdit needs the waiting call itself, which is read with its turn.
 func canEdit(w *Workbench) string {
+	if t, _ := w.list.chosen(); t.HeldAt == sessions.AfterTool && canHeld(w) == "" {
+		return canEditObservation(w)
+	}
 	if why := canReject(w); why != "" {
 		return why
 	}
