@@ -191,6 +191,9 @@ func (s *section) observation(id string, o sessions.Observation, out *outputRef)
 
 // observationLabel is glyph and word for how a call ended.
 func observationLabel(o sessions.Observation) (string, role) {
+	if o.Was != "" {
+		return "✎ edited", person
+	}
 	switch o.Status {
 	case "ok":
 		if o.Exit != nil {
