@@ -12,6 +12,9 @@ import (
 	"rollbench/sessions"
 )
 
+// HandName is what a person's command is called in Status.Streams.
+const HandName = agent.HandName
+
 // Limits of a person's command.
 const (
 	handLimit  = 5 * time.Minute
@@ -42,8 +45,12 @@ func (e *Engine) hand(t *trajectory) agent.Hand {
 func (e *Engine) runHand(ctx context.Context, t *trajectory, sb sandbox.Sandbox, script string) (sessions.HandRun, error) {
 	res, err := sb.Exec(ctx, sandbox.Command{Script: script, Timeout: handLimit, MaxOutput: handOutput, OnOutput: e.streams.of(t.key).output})
 	r := sessions.HandRun{Exit: res.ExitCode, Output: strings.ToValidUTF8(string(res.Output), "\uFFFD"), Dropped: res.Dropped}
-	if err == nil && res.End == sandbox.TimedOut {
+	switch {
+	case err != nil:
+	case res.End == sandbox.TimedOut:
 		err = fmt.Errorf("it took longer than %v and was killed", handLimit)
+	case res.End == sandbox.Cancelled:
+		err = context.Cause(ctx)
 	}
 	return r, err
 }

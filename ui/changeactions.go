@@ -9,6 +9,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"rollbench/engine"
 	"rollbench/sessions"
 )
 
@@ -239,6 +240,12 @@ func (w *Workbench) sendByHand(t sessions.Trajectory, script, to string) (tea.Cm
 
 // shellTool is the tool that runs a shell command.
 const shellTool = "execute_bash"
+
+// byHand reports whether a person's command runs in the chosen trajectory.
+func (w *Workbench) byHand() bool {
+	s := w.stream()
+	return s != nil && s.What == engine.HandName
+}
 
 // applyHandRun shows what a person's command said, where it was asked for here
 // and nothing else is open.

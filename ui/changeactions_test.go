@@ -3,7 +3,9 @@ package ui
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"rollbench/engine"
 	"rollbench/sessions"
 )
 
@@ -125,5 +127,21 @@ func TestMarksAreFound(t *testing.T) {
 		if view := b.w.View(); !strings.Contains(view, "dropped: in no export and no baseline") || !strings.Contains(view, "reads the tests") {
 			t.Errorf("the marks are not shown:\n%s", view)
 		}
+	}
+}
+
+// A command by hand that runs is shown below what holds the trajectory, and C
+// ends it without asking.
+func TestCancelByHand(t *testing.T) {
+	f := fakeWhole()
+	f.status.Streams[heldKey.String()] = engine.Stream{Key: heldKey, Turn: 7, What: engine.HandName, Text: "building\n", Since: fakeNow().Add(-5 * time.Second)}
+	b := open(t, f, 120, 40, nil)
+	b.keys("jj")
+	if view := b.w.View(); !strings.Contains(view, "running for 5s: C cancels it") || !strings.Contains(view, "building") {
+		t.Errorf("it is not shown:\n%s", view)
+	}
+	b.keys("C")
+	if got := strings.Join(f.calls, "; "); got != "cancel call flask-4045#2 00:00:00" {
+		t.Errorf("engine was asked %q", got)
 	}
 }

@@ -24,6 +24,9 @@ func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, a
 		}
 		s.title(title, "for "+age(now.Sub(t.Since)))
 		s.add(block{id: "why", label: "why", labelRole: dim, body: warn, text: heldWhy(t)})
+		if stream != nil { // a person's command
+			s.add(block{id: "hand", label: "▶ by hand", labelRole: live, body: plain, text: strings.TrimSpace("running for " + age(now.Sub(stream.Since)) + ": C cancels it\n" + trim(stream.Text))})
+		}
 		s.note(ahead)
 	case stream != nil:
 		s.stream(*stream, now)

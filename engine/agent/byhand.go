@@ -13,8 +13,8 @@ import (
 // it that is thrown away. An error is why it did not run to its end.
 type Hand func(ctx context.Context, script string, look bool) (sessions.HandRun, error)
 
-// handName is what a person's command is called while it runs.
-const handName = "a command by hand"
+// HandName is what a person's command is called while it runs.
+const HandName = "a command by hand"
 
 // runByHand runs a command without telling the policy. One that may change
 // something is part of a replay and makes the trajectory intervened.
@@ -46,7 +46,7 @@ func (l *Loop) hand(ctx context.Context, c Change) (sessions.HandRun, error) {
 	began := l.Now()
 	l.Gate.callBegins(began, cancel)
 	defer l.Gate.callEnds()
-	l.Watch.Doing(l.turn, handName)
+	l.Watch.Doing(l.turn, HandName)
 	defer l.Watch.Doing(l.turn, "")
 	r, err := l.Hand(own, c.Text, c.Look)
 	r.Script, r.Look, r.Wall = c.Text, c.Look, l.Now().Sub(began)
