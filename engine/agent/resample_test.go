@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rollbench/engine/infer"
@@ -231,4 +232,36 @@ func TestRunByHand(t *testing.T) {
 	if err := again.Replay(t.Context(), b.recorded("1.1"), runs); err == nil || !strings.Contains(err.Error(), "turn 1: a command by hand answers differently") {
 		t.Errorf("%v", err)
 	}
+}
+
+// Where no run slot is free a resample waits for one, and says so; what holds
+// the trajectory is as it was afterwards.
+func TestResampleWaitsForASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, call("bash", `"one"`), call("bash", `"two"`), call("finish", `{}`))
+		slot := &slowSlot{want: make(chan struct{}, 9)}
+		b.Loop.Slot, b.Gate = slot, NewGate()
+		b.breakAt(t, "tool=bash")
+		done := make(chan struct{})
+		go func() { defer close(done); b.run(t) }()
+		synctest.Wait()
+		must(t, func() error { return b.Gate.Resample(1) })()
+		synctest.Wait()
+		states := b.rec.kinds(sessions.KindState)
+		if len(b.model.asked) != 1 || !strings.Contains(states[len(states)-1], `"held":"limit"`) {
+			t.Errorf("%d calls, states %q", len(b.model.asked), states)
+		}
+		slot.want <- struct{}{}
+		synctest.Wait()
+		states = b.rec.kinds(sessions.KindState)
+		if len(b.model.asked) != 2 || states[len(states)-1] != `{"state":"held","held":"breakpoint","at":"after-reply","why":"#1 tool=bash"}` {
+			t.Errorf("%d calls, states %q", len(b.model.asked), states)
+		}
+		slot.want <- struct{}{}
+		b.Gate.Continue()
+		<-done
+		if got := strings.Join(b.tools.ran, "; "); got != `bash "one"; finish {}` {
+			t.Errorf("ran %s", got)
+		}
+	})
 }
