@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"rollbench/engine/agent"
+	"rollbench/engine/breaks"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
 	"rollbench/engine/task"
@@ -70,6 +71,7 @@ type Engine struct {
 	pool     *pool.Pool
 	fleet    *fleet
 	policies policies
+	breaks   *breaks.Set
 	mounts   []sandbox.Mount
 	gpus     atomic.Pointer[[]GPU]
 	started  time.Time
@@ -97,14 +99,16 @@ type trajectory struct {
 	settled sessions.State // the end state that is still to be recorded, "" for none
 	begun   bool           // replied to in an earlier part of the run
 
-	turns    []sessions.Turn // recorded by an interrupted attempt
-	injected []string        // feedback it had not been sent yet
-	patch    []byte          // of the finished run stage
-	evalLog  []byte          // of a verifier that could not be run
-	over     bool            // the loop ended in an earlier part, the patch was not taken
-	ran      bool            // the run stage ended in an earlier part
-	place    *place          // the open sandbox
-	done     atomic.Bool     // it has ended
+	turns    []sessions.Turn    // recorded by an interrupted attempt
+	injected []string           // feedback it had not been sent yet
+	budget   sessions.Budget    // raised by a person
+	runs     []sessions.HandRun // commands of a person that changed its sandbox
+	patch    []byte             // of the finished run stage
+	evalLog  []byte             // of a verifier that could not be run
+	over     bool               // the loop ended in an earlier part, the patch was not taken
+	ran      bool               // the run stage ended in an earlier part
+	place    *place             // the open sandbox
+	done     atomic.Bool        // it has ended
 }
 
 // ErrStopped is the cause when a person stops the run; it can be resumed.
@@ -144,10 +148,11 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	if err != nil {
 		return nil, err
 	}
-	unsent, err := unsentFeedback(ctx, store)
+	before, err := readPast(ctx, store)
 	if err != nil {
 		return nil, err
 	}
+	e.breaks = before.breaks
 	kinds := chooser{config: o.Config.Sandbox, providers: o.Providers}
 	for i, row := range rows {
 		in := byID[row.Instance]
@@ -160,7 +165,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 			if t.kind, err = kinds.choose(ctx, in); err != nil {
 				return nil, err
 			}
-			if err := e.recall(ctx, t, row, unsent); err != nil {
+			if err := e.recall(ctx, t, row, before); err != nil {
 				return nil, err
 			}
 		}
@@ -198,7 +203,7 @@ func (e *Engine) core() *dispatch.Core {
 }
 
 // recall reads what an interrupted part of the run left of a trajectory.
-func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Trajectory, unsent map[sessions.Key][]string) error {
+func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Trajectory, before *past) error {
 	var err error
 	if row.Reward == nil && row.HasPatch && row.Finish != "" && sessions.FinishReason(row.Finish).Rule().Evaluated {
 		t.ran = true
@@ -219,7 +224,7 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 		}
 		t.over = true // its patch is taken once its sandbox is brought back
 	}
-	t.injected = unsent[t.key]
+	t.injected, t.budget, t.runs = before.unsent[t.key], before.budgets[t.key], before.runs[t.key]
 	if row.Turn == 0 {
 		return nil
 	}
@@ -239,6 +244,7 @@ func (t *trajectory) settle(s sessions.State) {
 func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) error {
 	t.attempt++
 	t.turns, t.injected, t.over = nil, nil, false
+	t.budget, t.runs = sessions.Budget{}, nil
 	return e.commit(ctx, t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})
 }
 

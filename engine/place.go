@@ -28,7 +28,7 @@ func (e *Engine) prepare(ctx context.Context, t *trajectory) error {
 	if err := e.entered(ctx, t); err != nil {
 		return err
 	}
-	if len(t.turns) == 0 {
+	if len(t.turns) == 0 && len(t.runs) == 0 {
 		return nil
 	}
 	err := e.bringBack(ctx, t)
@@ -76,9 +76,12 @@ func (e *Engine) bringBack(ctx context.Context, t *trajectory) error {
 			limit += 2 * o.Wall
 		}
 	}
+	for _, r := range t.runs {
+		limit += 2 * r.Wall
+	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := e.loop(t, e.index[t.key]).Replay(limited, t.turns)
+	err := e.loop(t, e.index[t.key]).Replay(limited, t.turns, t.runs)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("the recorded calls took longer than %v: %w", limit, err)
 	}

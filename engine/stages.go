@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,8 +51,8 @@ func (s *stages) Run(ctx context.Context, it dispatch.Item) (eval bool) {
 	if ctx.Err() != nil {
 		return e.interrupted(ctx, t)
 	}
-	g := e.opt.Config.Generator
-	if !e.state(ctx, t, sessions.StateChange{State: sessions.Running, Budget: g.MaxPromptLength, Turns: g.MaxIterations}) {
+	turns, tokens := e.budgetOf(t)
+	if !e.state(ctx, t, sessions.StateChange{State: sessions.Running, Budget: tokens, Turns: turns}) {
 		return false
 	}
 	if t.over {
@@ -124,18 +125,25 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 	if l := time.Duration(e.opt.Config.Limits.Run); l > 0 {
 		limit = l
 	}
+	turns, tokens := e.budgetOf(t)
 	l := &agent.Loop{
 		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: systemPrompt(g), Instruction: t.in.Instruction,
-			MaxTurns: g.MaxIterations, Budget: g.MaxPromptLength, Sampling: g.Sampling, Limit: limit, CallLimit: e.opt.Config.Tools.callLimit(), Reminder: agent.Reminder(g.Reminder), LowBudget: g.LowBudget,
+			MaxTurns: turns, Budget: tokens, Sampling: g.Sampling, Limit: limit, CallLimit: e.opt.Config.Tools.callLimit(), Reminder: agent.Reminder(g.Reminder), LowBudget: g.LowBudget,
 			CanTokenize: e.opt.Capabilities.Tokenize, Tokens: g.PromptMode == promptTokens, Format: calls.Format(g.ToolFormat), Outage: e.opt.Config.Endpoints.outage(), ContextLen: e.opt.Capabilities.MaxModelLen},
 		Tools: t.place.tools, Record: e.store, Gate: t.gate,
-		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Now: time.Now,
+		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Breaks: e.breaks, Hand: e.hand(t), Now: time.Now,
 	}
 	l.Restore(t.turns)
 	for _, text := range t.injected {
 		l.Reinject(text)
 	}
 	return l
+}
+
+// budgetOf a trajectory: the configuration's, or what a person raised it to.
+func (e *Engine) budgetOf(t *trajectory) (turns, tokens int) {
+	g := e.opt.Config.Generator
+	return cmp.Or(t.budget.Turns, g.MaxIterations), cmp.Or(t.budget.Tokens, g.MaxPromptLength)
 }
 
 func systemPrompt(g Generator) string {
@@ -199,6 +207,7 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 		w.Events = append(w.Events,
 			sessions.NewEvent(now, t.key, sessions.KindFinish, sessions.Finished{Reason: sessions.NoPatch}),
 			sessions.NewEvent(now, t.key, sessions.KindReward, sessions.Rewarded{Reward: &zero, Note: "nothing was changed"}))
+		w.Events = append(w.Events, e.rewardHits(t, &zero)...)
 		e.conclude(t, sessions.Done, w)
 		return false
 	}
@@ -247,8 +256,8 @@ func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
 		e.concludeFailed(t, sessions.ErrorEvaluation, errors.New(verdict.Note), w)
 		return nil
 	}
-	w.Events = []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindReward,
-		sessions.Rewarded{Reward: verdict.Reward, Note: verdict.Note, Parts: verdict.Parts, Wall: verdict.Wall})}
+	w.Events = append(e.rewardHits(t, verdict.Reward), sessions.NewEvent(time.Now(), t.key, sessions.KindReward,
+		sessions.Rewarded{Reward: verdict.Reward, Note: verdict.Note, Parts: verdict.Parts, Wall: verdict.Wall}))
 	e.conclude(t, sessions.Done, w)
 	return nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"rollbench/engine/breaks"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
 	"rollbench/sessions"
@@ -39,6 +40,8 @@ type Status struct {
 	// bubblewrap, namespaces, none; several are joined by +.
 	Isolation string `json:"isolation"`
 
+	Breakpoints []Breakpoint `json:"breakpoints,omitempty"` // by ID
+
 	Endpoints []Endpoint `json:"endpoints"` // in the order of the configuration
 	GPUs      []GPU      `json:"gpus"`      // empty: none seen
 
@@ -49,6 +52,9 @@ type Status struct {
 	Streams map[string]Stream `json:"-"`     // by Key.String()
 	Notes   []string          `json:"notes"` // progress of image builds and the like, newest last
 }
+
+// Breakpoint of the run, with how often it was met.
+type Breakpoint = breaks.Breakpoint
 
 // Limits of the dispatcher, as configured: 0 is none (Ready: the default).
 type Limits = dispatch.Limits

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -44,6 +45,10 @@ var reducers = map[Kind]func(t *Trajectory, e Event) error{
 	KindPatch:        with(applyPatch),
 	KindReward:       with(applyReward),
 	KindBreak:        func(t *Trajectory, _ Event) error { t.Breaks++; return nil },
+	KindResampled:    with(applyResampled),
+	KindPicked:       with(applyPicked),
+	KindBudget:       with(applyBudget),
+	KindMarks:        with(applyMarks),
 	KindIntervention: func(t *Trajectory, _ Event) error { t.Intervened = true; return nil },
 }
 
@@ -86,12 +91,14 @@ func applyState(t *Trajectory, p StateChange, at time.Time) {
 
 // applyAttempt starts a clean row: what was done to an earlier attempt
 // (interventions too) belongs to that attempt, which is kept and not exported.
+// A person's marks are of the trajectory.
 func applyAttempt(t *Trajectory, p Attempt, at time.Time) {
 	if p.N == t.Attempt {
 		return // announces the attempt that is already going on
 	}
 	fresh := NewTrajectory(t.Key, at)
 	fresh.Attempt = p.N
+	fresh.Masked, fresh.Dropped, fresh.Tags, fresh.Note = t.Masked, t.Dropped, t.Tags, t.Note
 	*t = fresh
 }
 
@@ -117,6 +124,19 @@ func applyReply(t *Trajectory, p ReplyMade, _ time.Time) {
 	if p.Source == FromModel {
 		t.Sampled += p.OutputTokens
 	}
+}
+
+func applyResampled(t *Trajectory, p Resampled, _ time.Time) { t.Sampled += p.OutputTokens }
+
+// applyPicked: its tokens were counted as they were sampled.
+func applyPicked(t *Trajectory, p ReplyMade, _ time.Time) { t.Turn, t.Tokens = p.Turn, p.Tokens }
+
+func applyBudget(t *Trajectory, p Budget, _ time.Time) {
+	t.MaxTurns, t.Budget = cmp.Or(p.Turns, t.MaxTurns), cmp.Or(p.Tokens, t.Budget)
+}
+
+func applyMarks(t *Trajectory, p Marks, _ time.Time) {
+	t.Masked, t.Dropped, t.Tags, t.Note = p.Mask, p.Drop, p.Tags, p.Note
 }
 
 func applyToolStarted(t *Trajectory, p ToolStarted, at time.Time) {

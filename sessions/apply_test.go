@@ -41,6 +41,27 @@ func TestApply(t *testing.T) {
 			{KindReply, ReplyMade{Turn: 1, Version: 2, Source: FromOperator, OutputTokens: 9, Tokens: 9}},
 			{KindReply, ReplyMade{Turn: 2, Source: FromModel, OutputTokens: 5, Tokens: 20}},
 		}, base(func(r *Trajectory) { r.Turn, r.Sampled, r.Tokens, r.FirstLen = 2, 12, 20, 30 })},
+		"replies to one prompt": {[]step{
+			{KindReply, ReplyMade{Turn: 3, Source: FromModel, OutputTokens: 7, Tokens: 57}},
+			{KindResampled, Resampled{Turn: 3, Version: 2, OutputTokens: 9}},
+			{KindPicked, ReplyMade{Turn: 3, Version: 2, Source: FromModel, OutputTokens: 9, Tokens: 59}},
+		}, base(func(r *Trajectory) { r.Turn, r.Sampled, r.Tokens = 3, 16, 59 })},
+		"raised": {[]step{
+			{KindState, StateChange{State: Running, Budget: 100, Turns: 9}},
+			{KindBudget, Budget{Turns: 12}},
+			{KindBudget, Budget{Tokens: 200}},
+		}, base(func(r *Trajectory) {
+			r.State, r.Since, r.Started, r.Budget, r.MaxTurns = Running, at(1), at(1), 200, 12
+		})},
+		"the last marks count, over attempts": {[]step{
+			{KindMarks, Marks{Mask: true, Tags: []string{"a"}, Note: "n"}},
+			{KindMarks, Marks{Drop: true, Tags: []string{"b"}}},
+			{KindAttempt, Attempt{N: 2}},
+		}, func() Trajectory {
+			r := NewTrajectory(keyA0, at(3))
+			r.Attempt, r.Dropped, r.Tags = 2, true, []string{"b"}
+			return r
+		}()},
 		"tool running": {[]step{{KindToolStarted, ToolStarted{Tool: "bash"}}},
 			base(func(r *Trajectory) { r.Tool, r.ToolSince = "bash", at(1) })},
 		"tool over": {[]step{{KindToolStarted, ToolStarted{Tool: "bash"}}, {KindToolFinished, ToolFinished{Tool: "bash"}}},

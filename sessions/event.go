@@ -31,6 +31,16 @@ const (
 	KindReward       Kind = "reward"        // Rewarded
 	KindCommand      Kind = "command"       // Commanded: a verb a person used
 	KindIntervention Kind = "intervention"  // Intervention: a change a person made
+
+	KindResampled Kind = "reply.sampled" // Resampled: one more reply to the same prompt, not in effect
+	KindPicked    Kind = "reply.picked"  // ReplyMade: it takes the place of the one before
+	KindBudget    Kind = "budget"        // Budget: raised by a person
+	KindMarks     Kind = "marks"         // Marks: all that there are, the last ones count
+	KindHandRun   Kind = "command.run"   // HandRun: a person's command in the sandbox
+
+	KindBreakpoint        Kind = "breakpoint.set"     // Breakpoint (run): set, or changed
+	KindBreakpointRemoved Kind = "breakpoint.removed" // BreakpointRemoved (run)
+	KindBreakpointHit     Kind = "breakpoint.hit"     // BreakpointHit (trajectory)
 )
 
 // Event is one fact. Seq grows by one within a run; it is given when the
@@ -156,6 +166,60 @@ type (
 		All  bool   `json:"all"`
 		By   string `json:"by"` // operator
 		Note string `json:"note,omitempty"`
+	}
+	Resampled struct {
+		Turn         int `json:"turn"`
+		Version      int `json:"version"`
+		OutputTokens int `json:"output_tokens"`
+		// Logprob is the sum over the reply's tokens, nil when not reported.
+		Logprob *float64 `json:"logprob_sum,omitempty"`
+	}
+	// Budget is what one trajectory may use from now on; 0: as before.
+	Budget struct {
+		Turns  int `json:"max_turns,omitempty"`
+		Tokens int `json:"token_budget,omitempty"`
+	}
+	// Marks are a person's judgement of a trajectory. They change nothing that
+	// the policy did or saw, so they are no Intervention.
+	Marks struct {
+		Mask bool     `json:"mask,omitempty"` // no token of it trains
+		Drop bool     `json:"drop,omitempty"` // in no export and no baseline
+		Tags []string `json:"tags,omitempty"`
+		Note string   `json:"note,omitempty"`
+		By   string   `json:"by"`
+	}
+	HandRun struct {
+		Turn    int           `json:"turn"`
+		At      Gate          `json:"at"`
+		Script  string        `json:"script"`
+		Look    bool          `json:"look,omitempty"` // in a copy that was thrown away
+		Exit    int           `json:"exit"`
+		Output  string        `json:"output"`
+		Dropped int64         `json:"dropped,omitempty"` // bytes of output not in Output
+		Wall    time.Duration `json:"wall_ns"`
+		Problem string        `json:"problem,omitempty"` // why it did not run, or not to its end
+	}
+	// Breakpoint is one as a person wrote it; the same ID again changes it.
+	Breakpoint struct {
+		ID   int    `json:"id"`
+		Text string `json:"text"`
+		Off  bool   `json:"off,omitempty"` // kept, and not looked at
+		By   string `json:"by"`            // operator
+	}
+	BreakpointRemoved struct {
+		ID int    `json:"id"`
+		By string `json:"by"`
+	}
+	// BreakpointHit says that a trajectory met a breakpoint, and was held there
+	// unless Log.
+	BreakpointHit struct {
+		ID      int    `json:"id"`
+		Text    string `json:"text"`
+		Turn    int    `json:"turn"`
+		At      Gate   `json:"at"`
+		Log     bool   `json:"log,omitempty"`
+		Hits    int    `json:"hits"`    // of this breakpoint so far
+		Matches int    `json:"matches"` // its condition was true, for every=n
 	}
 	// Intervention is a change that makes the trajectory intervened.
 	Intervention struct {

@@ -108,17 +108,27 @@ type Trajectory struct {
 	PatchBytes int        `json:"patch_bytes"`
 	Intervened bool       `json:"intervened"`
 	Breaks     int        `json:"prefix_breaks"`
+	Masked     bool       `json:"masked_by_person,omitempty"`
+	Dropped    bool       `json:"dropped_by_person,omitempty"`
+	Tags       []string   `json:"tags,omitempty"`
+	Note       string     `json:"note,omitempty"`
 	Sandbox    string     `json:"sandbox,omitempty"` // "docker 3f2a…" or "local …", "" when closed
 }
 
 // Mask is why the trajectory's tokens are kept out of the gradient, "" when
 // they are not.
 func (t Trajectory) Mask() string {
-	if t.Finish != "" && FinishReason(t.Finish).Rule().Masked {
+	switch {
+	case t.Finish != "" && FinishReason(t.Finish).Rule().Masked:
 		return t.Finish
+	case t.Masked:
+		return MaskedByPerson
 	}
 	return ""
 }
+
+// MaskedByPerson is the mask reason of a trajectory that a person masked.
+const MaskedByPerson = "masked_by_person"
 
 // Message is one chat message as the endpoint was sent it. Source says who
 // made it.
@@ -165,6 +175,8 @@ type Observation struct {
 	Wall    time.Duration `json:"wall_ns"`
 	Source  Source        `json:"source"` // tool, harness (corrective), operator (edited, rejected)
 	Before  string        `json:"before,omitempty"`
+	// Was is the source of Before, where a person edited what was returned.
+	Was Source `json:"was,omitempty"`
 	// Output says what is kept of what the call printed; nil when Text is all.
 	Output *Output `json:"output,omitempty"`
 }

@@ -22,7 +22,8 @@ var ErrNoRun = errors.New("no such run")
 type Write struct {
 	Events []Event
 	Turn   *Turn // inserted or replaced
-	// Supersede marks this version of Turn.Key/Attempt/Index as superseded.
+	// Supersede marks this version of Turn.Key/Attempt/Index as superseded: Turn,
+	// which may have been superseded itself, takes its place.
 	Supersede int
 	Patch     []byte // of Key, replaces an earlier one of the attempt (nil: none; empty: an empty patch)
 	EvalLog   []byte // raw output of the verifier

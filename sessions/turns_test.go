@@ -120,6 +120,34 @@ func TestEditedTurn(t *testing.T) {
 	}
 }
 
+// Replies to one prompt are stored as superseded; the one that is picked takes
+// the place of the one in effect, before or behind it, and back again.
+func TestPickedTurn(t *testing.T) {
+	s := newStore(t, t.TempDir(), "r-1", keyA0)
+	var all []*Turn
+	for v := range 3 {
+		all = append(all, &Turn{Key: keyA0, Attempt: 1, Index: 1, Version: v + 1, Superseded: v > 0, PromptIDs: []int32{1, 2}, OutputIDs: []int32{3, int32(v)}})
+		commit(t, s, Write{Turn: all[v]})
+	}
+	pick := func(version, before int) {
+		t.Helper()
+		all[version-1].Superseded, all[before-1].Superseded = false, true
+		commit(t, s, Write{Turn: all[version-1], Supersede: before})
+		got, err := s.Turns(t.Context(), keyA0, 0, 0, 0, true)
+		if err != nil || !reflect.DeepEqual(got, []Turn{*all[0], *all[1], *all[2]}) {
+			t.Errorf("reply %d picked: got %+v, %v", version, got, err)
+		}
+	}
+	pick(2, 1)
+	pick(3, 2)
+	pick(1, 3)
+	pick(2, 1)
+	commit(t, s, Write{Turn: &Turn{Key: keyA0, Attempt: 1, Index: 2, Version: 1, PromptIDs: []int32{1, 2, 3, 1, 9}, OutputIDs: []int32{8}}})
+	if got, err := s.Turns(t.Context(), keyA0, 0, 2, 2, true); err != nil || !reflect.DeepEqual(got[0].PromptIDs, []int32{1, 2, 3, 1, 9}) {
+		t.Errorf("the next prompt is %v, %v", got, err)
+	}
+}
+
 // Random conversations, written by two processes' worth of stores (the second
 // rebuilds the sequence from the file), come back as they were.
 func TestRandomConversations(t *testing.T) {

@@ -41,8 +41,12 @@ func (tx *transaction) storeTurn(r *request) (refusal, err error) {
 	if len(t.Observations) > 0 {
 		open.seen = seen{place{t.Index, t.Version}, r.turn.sums}
 	}
+	keep := "max(superseded, excluded.superseded)" // a late second commit does not bring a turn back
+	if r.write.Supersede != 0 {
+		keep = "excluded.superseded" // taking the place of another does
+	}
 	done, err := tx.conn.exec(`INSERT INTO turn (tr, attempt, idx, version, superseded, body, texts) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET superseded = max(superseded, excluded.superseded), body = excluded.body, texts = excluded.texts`,
+		ON CONFLICT DO UPDATE SET superseded = `+keep+`, body = excluded.body, texts = excluded.texts`,
 		tr, t.Attempt, t.Index, t.Version, t.Superseded, string(body), texts)
 	if err != nil || !fresh {
 		return nil, err

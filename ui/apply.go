@@ -109,6 +109,14 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 	if e.Kind == sessions.KindLimits {
 		w.applyLimits(e)
 	}
+	switch e.Kind {
+	case sessions.KindBreakpointHit:
+		w.applyHit(e)
+	case sessions.KindHandRun:
+		w.applyHandRun(e)
+	case sessions.KindResampled:
+		w.toasts.add(w.now, note, withKey(e.Key, "a fresh reply is there: r compares"))
+	}
 	w.applyFeedback(e)
 	if e.Key == w.pageKey.key && (e.Kind == sessions.KindPatch || e.Kind == sessions.KindReward) {
 		w.pageStale = true
@@ -123,7 +131,7 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 		return
 	}
 	switch e.Kind {
-	case sessions.KindReply, sessions.KindToolFinished, sessions.KindTurnDone, sessions.KindIntervention, sessions.KindBreak:
+	case sessions.KindReply, sessions.KindToolFinished, sessions.KindTurnDone, sessions.KindIntervention, sessions.KindBreak, sessions.KindResampled, sessions.KindPicked:
 		w.turns.stale[at.Turn] = true
 	}
 }

@@ -12,7 +12,11 @@ func (w *Workbench) bottomLine(cols int) string {
 	left := w.stateLine()
 	right := w.counts(cols)
 	room := cols - right.width() - 3
-	left = clip(left, max(min(left.width(), room/3), min(20, room)))
+	least := 20
+	if t, ok := w.list.chosen(); ok && t.Held == sessions.HeldBreakpoint {
+		least = 24 // which breakpoint it is must be seen
+	}
+	left = clip(left, max(min(left.width(), room/3), min(least, room)))
 	l := append(line{{plain, " "}}, left...)
 	keys := w.barKeys(room - left.width() - 4)
 	if len(keys) > 0 {

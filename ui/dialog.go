@@ -106,6 +106,9 @@ func drawDialog(t *theme, rows []string, d dialog, w int) {
 		bw = min(w-4, max(76, w*2/3))
 		f.room = max(h-6, 3)
 	}
+	if _, ok := d.(*picker); ok {
+		bw = w - 4
+	}
 	body := d.render(t, bw-4, h-2)
 	body = body[max(len(body)-(h-2), 0):]
 	for i := range body {

@@ -157,7 +157,26 @@ func (f *fakeRun) EditCall(k sessions.Key, i int, name, args string) error {
 func (f *fakeRun) SetLimits(l engine.Limits, why string) error {
 	return f.verb("limits %d %d %d %d %d %q", l.Init, l.Run, l.Eval, l.Live, l.Ready, why)
 }
-func (f *fakeRun) Reject(k sessions.Key, r string) error { return f.verb("reject %v %q", k, r) }
+func (f *fakeRun) Resample(k sessions.Key, n int) error { return f.verb("resample %v %d", k, n) }
+func (f *fakeRun) Pick(k sessions.Key, v int) error     { return f.verb("pick %v %d", k, v) }
+func (f *fakeRun) EditObservation(k sessions.Key, i int, text string) error {
+	return f.verb("observation %v %d %q", k, i, text)
+}
+func (f *fakeRun) RaiseLimit(k sessions.Key, turns, tokens int) error {
+	return f.verb("raise %v %d %d", k, turns, tokens)
+}
+func (f *fakeRun) Mark(k sessions.Key, m sessions.Marks) error {
+	return f.verb("mark %v %v %v %q %q", k, m.Mask, m.Drop, m.Tags, m.Note)
+}
+func (f *fakeRun) RunByHand(k sessions.Key, script string, look bool) error {
+	return f.verb("run %v %q %v", k, script, look)
+}
+func (f *fakeRun) SetBreakpoint(id int, text string) error {
+	return f.verb("break %d %s", id, text)
+}
+func (f *fakeRun) EnableBreakpoint(id int, on bool) error { return f.verb("enable %d %v", id, on) }
+func (f *fakeRun) RemoveBreakpoint(id int) error          { return f.verb("remove %d", id) }
+func (f *fakeRun) Reject(k sessions.Key, r string) error  { return f.verb("reject %v %q", k, r) }
 
 // t0 is when the fake run was made; the screen is looked at 12:41 later.
 var t0 = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
@@ -249,6 +268,11 @@ func fakeStatus() *engine.Status {
 		Streams: map[string]engine.Stream{
 			"flask-4045#3": {Key: sessions.Key{Instance: "flask-4045", ID: 3}, Turn: 12, What: "str_replace_editor", Text: "applying…\n", Since: fakeNow().Add(-12 * time.Second)},
 			"数学-漢字-777#0":  {Key: sessions.Key{Instance: "数学-漢字-777", ID: 0}, Turn: 3, What: "model", Text: "The tests fail because", Since: fakeNow().Add(-3 * time.Second)},
+		},
+		Breakpoints: []engine.Breakpoint{
+			{ID: 1, Text: "error=timeout", At: sessions.AfterTool, Off: true},
+			{ID: 2, Text: "tool=execute_bash args~/rm/", At: sessions.AfterReply, Hits: 1, Matches: 1},
+			{ID: 4, Text: "reward<1 log", Log: true, Hits: 1204, Matches: 1204},
 		},
 		Notes: []string{"building rollbench/xarray-3305: step 4 of 9"},
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"rollbench/sessions"
 )
 
 // doInject asks for feedback and puts it before the next model call.
@@ -48,6 +50,9 @@ func doReject(w *Workbench) tea.Cmd {
 // several) as a form: its tool and one field for each argument.
 func doEdit(w *Workbench) tea.Cmd {
 	t, _ := w.list.chosen()
+	if t.HeldAt == sessions.AfterTool {
+		return doEditObservation(w)
+	}
 	index := w.waitingCall()
 	c := w.turns.waits[index]
 	args, asForm := splitArgs(c.Arguments)
@@ -96,11 +101,15 @@ func firstField(tool string, n int) int {
 }
 
 // waitingCall is the call under the cursor, else the first.
-func (w *Workbench) waitingCall() int {
+func (w *Workbench) waitingCall() int { return w.numberUnderCursor(".c", len(w.turns.waits)) }
+
+// numberUnderCursor is that of the call (.c) or observation (.o) of the last turn
+// under the cursor, of n; else 0.
+func (w *Workbench) numberUnderCursor(mark string, n int) int {
 	if s, d := w.scroller(), w.document(); s != nil && w.focus == viewFocus {
 		if b := s.block(d, w.viewWidth()); b != nil {
-			if _, n, ok := strings.Cut(b.id, ".c"); ok {
-				if i, err := strconv.Atoi(n); err == nil && i < len(w.turns.waits) && s.cursor.section == w.turns.last-1 {
+			if _, text, ok := strings.Cut(b.id, mark); ok {
+				if i, err := strconv.Atoi(text); err == nil && i < n && s.cursor.section == w.turns.last-1 {
 					return i
 				}
 			}

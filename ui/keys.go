@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -19,10 +20,11 @@ const (
 	inWhatIf scope = "In the what-if view"
 	inOutput scope = "In a full output"
 	inSearch scope = "In a search of the repository"
+	inBreaks scope = "In the breakpoints"
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inOutput, inSearch, inWhatIf}
+var scopes = []scope{debugger, anywhere, inList, inView, inOutput, inSearch, inBreaks, inWhatIf}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -50,7 +52,7 @@ func on(help string, keys ...string) key.Binding {
 
 // keyTable in the order of the help.
 func keyTable() []binding {
-	return append(append(debugKeys(), globalKeys()...), paneKeys()...)
+	return slices.Concat(debugKeys(), changeKeys(), breakKeys(), globalKeys(), paneKeys())
 }
 
 // debugKeys in the order of how often a held trajectory needs them: the bottom
@@ -60,7 +62,7 @@ func debugKeys() []binding {
 		{Binding: on("continue a held trajectory", "c", "f5"), name: "continue", scope: debugger, can: canHeld, do: doContinue},
 		{Binding: on("step over: on to the end of this turn", "n", "f10"), name: "over", scope: debugger, can: canHeld, do: doStep("over")},
 		{Binding: on("step into: on to the next gate", "s", "f11"), name: "into", scope: debugger, can: canHeld, do: doStep("into")},
-		{Binding: on("edit the call that waits to run", "e"), name: "edit", scope: debugger, can: canEdit, do: doEdit},
+		{Binding: on("edit the call that waits to run, or what a tool returned", "e"), name: "edit", scope: debugger, can: canEdit, do: doEdit},
 		{Binding: on("reject the call that waits to run, with a reason the policy reads", "x"), name: "reject", scope: debugger, can: canReject, do: doReject},
 		{Binding: on("inject feedback before the next model call", "i"), name: "inject", scope: debugger, can: canInject, do: doInject},
 		{Binding: on("step out: on to the end of the run stage", "f"), name: "out", scope: debugger, can: canHeld, do: doStep("out")},

@@ -35,19 +35,21 @@ func TestNoDoubleKeys(t *testing.T) {
 
 // In a sheet its own keys, those over all sheets and the moves are apart.
 func TestNoDoubleSheetKeys(t *testing.T) {
-	seen := map[string]string{"esc": "close", "q": "close", "ctrl+c": "close"}
-	for _, k := range []string{"up", "k", "down", "j", "pgup", "pgdown", "g", "home", "G", "end", "{", "}"} {
-		seen[k] = "a move"
-	}
-	for _, b := range keyTable() {
-		if !b.over && b.scope != inWhatIf {
-			continue
+	for _, sheet := range []scope{inWhatIf, inBreaks} {
+		seen := map[string]string{"esc": "close", "q": "close", "ctrl+c": "close"}
+		for _, k := range []string{"up", "k", "down", "j", "pgup", "pgdown", "g", "home", "G", "end", "{", "}"} {
+			seen[k] = "a move"
 		}
-		for _, k := range b.Keys() {
-			if seen[k] != "" {
-				t.Errorf("key %q is both %q and %q", k, seen[k], b.Help().Desc)
+		for _, b := range keyTable() {
+			if !b.over && b.scope != sheet {
+				continue
 			}
-			seen[k] = b.Help().Desc
+			for _, k := range b.Keys() {
+				if seen[k] != "" {
+					t.Errorf("key %q is both %q and %q", k, seen[k], b.Help().Desc)
+				}
+				seen[k] = b.Help().Desc
+			}
 		}
 	}
 }

@@ -179,7 +179,7 @@ func matches(t sessions.Trajectory, terms []string) bool {
 }
 
 // haystack is the words a filter can match: state, reason, tool, and masked,
-// intervened, solved, wrong.
+// intervened, dropped, solved, wrong, tag=WORD, and the note.
 func haystack(t sessions.Trajectory) string {
 	parts := []string{t.Key.String(), looks(t).word, string(t.Held), t.HeldWhy, string(t.HeldAt), t.Tool, t.Finish, "reward=" + reward(t.Reward)}
 	if t.Mask() != "" {
@@ -195,5 +195,11 @@ func haystack(t sessions.Trajectory) string {
 			parts = append(parts, "wrong")
 		}
 	}
-	return strings.Join(parts, " ")
+	if t.Dropped {
+		parts = append(parts, "dropped")
+	}
+	for _, tag := range t.Tags {
+		parts = append(parts, "tag="+tag)
+	}
+	return strings.Join(append(parts, t.Note), " ")
 }

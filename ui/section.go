@@ -1,6 +1,10 @@
 package ui
 
-import "strings"
+import (
+	"strings"
+
+	"rollbench/sessions"
+)
 
 // kind says how the rows of a block are drawn.
 type kind uint8
@@ -25,8 +29,9 @@ type block struct {
 	// title and right are the two ends of a heading; title is a row of cells.
 	title, right line
 	// raw is what copying yields when it differs from text.
-	raw string
-	out *outputRef // what the call of the block printed, nil where text is all
+	raw  string
+	call *sessions.Call // that the block shows, nil in others
+	out  *outputRef     // what the call of the block printed, nil where text is all
 }
 
 // gutter is the width of the label column with its margin; helpGutter that of

@@ -24,6 +24,9 @@ func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, a
 		}
 		s.title(title, "for "+age(now.Sub(t.Since)))
 		s.add(block{id: "why", label: "why", labelRole: dim, body: warn, text: heldWhy(t)})
+		if stream != nil { // a person's command
+			s.add(block{id: "hand", label: "▶ by hand", labelRole: live, body: plain, text: strings.TrimSpace("running for " + age(now.Sub(stream.Since)) + ": C cancels it\n" + trim(stream.Text))})
+		}
 		s.note(ahead)
 	case stream != nil:
 		s.stream(*stream, now)
@@ -38,7 +41,25 @@ func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, a
 		}
 		s.causes(t.Causes)
 	}
+	s.marks(t)
 	return s
+}
+
+// marks of a person.
+func (s *section) marks(t sessions.Trajectory) {
+	words := ""
+	switch {
+	case t.Dropped:
+		words = "dropped: in no export and no baseline  "
+	case t.Masked:
+		words = "masked by a person  "
+	}
+	if words += strings.Join(t.Tags, " "); words != "" {
+		s.add(block{id: "marks", label: "✎ marks", labelRole: person, body: person, text: cleanLine(words)})
+	}
+	if t.Note != "" {
+		s.add(block{id: "notes", label: "✎ note", labelRole: person, body: person, text: trim(t.Note)})
+	}
 }
 
 func (s *section) title(l line, right string) {
@@ -110,11 +131,11 @@ func heldHelp(g sessions.Gate, answered, driven bool) string {
 	case g == sessions.AfterReply && answered:
 		what, keys = "The call above does not run: the policy reads the reason instead.", "c continue  i inject  s into"
 	case g == sessions.AfterReply:
-		what, keys = "The call above has not run.", "c continue  e edit  x reject  i inject"
+		what, keys = "The call above has not run.", "c continue  e edit  x reject  r resample"
 	case g == sessions.BeforeModel:
 		what, keys = "The next model call has not been made.", "c continue  i inject  s into"
 	case g == sessions.AfterTool:
-		what, keys = "The tools have run; the policy has not seen it yet.", "c continue  i inject  s into"
+		what, keys = "The tools have run; the policy has not seen it yet.", "c continue  e edit  i inject  s into"
 	case g == sessions.BeforeEval:
 		what, keys = "The run stage is over; the verifier has not run.", "c continue"
 	}

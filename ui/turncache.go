@@ -22,8 +22,10 @@ type turnCache struct {
 	stale   map[int]bool // shown until their new form arrives
 	wanted  map[int]bool
 	bytes   int
-	tail    *section        // what is going on, or how it ended; nil: nothing to say
-	waits   []sessions.Call // calls of the last reply, none of them answered
+	tail    *section               // what is going on, or how it ended; nil: nothing to say
+	waits   []sessions.Call        // calls of the last reply, none of them answered
+	answers []sessions.Observation // of the last turn
+	replies int                    // to its prompt
 	// answered: the last reply had calls, and all have an answer.
 	answered bool
 }
@@ -99,8 +101,14 @@ func (c *turnCache) put(turns []sessions.Turn, views map[int]*section, from, to 
 		c.bytes += v.bytes
 	}
 	for _, t := range turns {
-		c.last = max(c.last, t.Index)
+		if t.Index >= c.last && t.Version == 1 {
+			c.replies = 0
+		}
+		if c.last = max(c.last, t.Index); t.Index == c.last {
+			c.replies++
+		}
 		if t.Index == c.last && !t.Superseded {
+			c.answers = t.Observations
 			c.waits, c.answered = nil, len(t.Calls) > 0 && len(t.Observations) >= len(t.Calls)
 			if !t.Complete && !c.answered {
 				c.waits = t.Calls

@@ -150,7 +150,7 @@ func (s *section) call(id string, c sessions.Call, body func(role) role, answere
 	if v.kind != diff {
 		r = strong
 	}
-	s.add(block{id: id, label: v.label, labelRole: body(call), body: body(r), kind: v.kind, text: trim(v.text), fold: foldCall, raw: v.text})
+	s.add(block{id: id, label: v.label, labelRole: body(call), body: body(r), kind: v.kind, text: trim(v.text), fold: foldCall, raw: v.text, call: &c})
 	if c.Problem != "" && !answered {
 		s.add(block{id: id + ".p", label: "✘ invalid", labelRole: body(fail), body: body(warn), text: trim(c.Problem)})
 	}
@@ -191,6 +191,9 @@ func (s *section) observation(id string, o sessions.Observation, out *outputRef)
 
 // observationLabel is glyph and word for how a call ended.
 func observationLabel(o sessions.Observation) (string, role) {
+	if o.Was != "" {
+		return "✎ edited", person
+	}
 	switch o.Status {
 	case "ok":
 		if o.Exit != nil {

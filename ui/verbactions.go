@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"fmt"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -82,6 +83,9 @@ func canReject(w *Workbench) string {
 
 // canEdit needs the waiting call itself, which is read with its turn.
 func canEdit(w *Workbench) string {
+	if t, _ := w.list.chosen(); t.HeldAt == sessions.AfterTool && canHeld(w) == "" {
+		return canEditObservation(w)
+	}
 	if why := canReject(w); why != "" {
 		return why
 	}
@@ -126,6 +130,7 @@ func canCancelCall(w *Workbench) string {
 		return why
 	}
 	switch t, _ := w.list.chosen(); {
+	case w.byHand():
 	case t.State == sessions.Held:
 		return "no call is running: " + t.Key.String() + " is held"
 	case t.State != sessions.Running:
@@ -196,6 +201,9 @@ func doCancel(w *Workbench) tea.Cmd {
 // that was named is the one that is cancelled, or none.
 func doCancelCall(w *Workbench) tea.Cmd {
 	t, _ := w.list.chosen()
+	if w.byHand() { // a person's own: nothing of the record is lost
+		return w.verb("the command by hand is being cancelled", func(c Commands) error { return c.CancelCall(t.Key, time.Time{}) })
+	}
 	name, tool := cleanLine(t.Key.String()), cleanLine(toolLabel(t.Tool))
 	w.dialog = &question{
 		name: "Cancel 1 call?",

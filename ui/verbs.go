@@ -31,8 +31,25 @@ type Commands interface {
 	EditCall(key sessions.Key, index int, name, arguments string) error
 	// Reject answers the pending calls with the reason instead of running them.
 	Reject(key sessions.Key, reason string) error
+	// Resample makes n more replies to the prompt of the reply that is held.
+	Resample(key sessions.Key, n int) error
+	// Pick the reply with that version among those to the same prompt.
+	Pick(key sessions.Key, version int) error
+	// EditObservation replaces what a tool returned (held at after-tool).
+	EditObservation(key sessions.Key, index int, text string) error
+	// RaiseLimit gives a trajectory more turns or tokens; 0: as many as before.
+	RaiseLimit(key sessions.Key, turns, tokens int) error
+	// Mark replaces a person's marks of a trajectory.
+	Mark(key sessions.Key, m sessions.Marks) error
+	// RunByHand runs a command in the sandbox of a held trajectory; look: in a copy.
+	RunByHand(key sessions.Key, script string, look bool) error
 	// Finish ends the run stage now; the trajectory is still evaluated (force_finished).
 	Finish(key sessions.Key) error
+	// SetBreakpoint adds a breakpoint (id 0) or changes the one with that id.
+	SetBreakpoint(id int, text string) error
+	// EnableBreakpoint looks at a breakpoint again, or no more.
+	EnableBreakpoint(id int, on bool) error
+	RemoveBreakpoint(id int) error
 	// SetLimits changes the limits of the dispatcher; why is kept with the change.
 	SetLimits(l engine.Limits, why string) error
 }

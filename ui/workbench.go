@@ -71,9 +71,10 @@ type Workbench struct {
 	file       string // of the last export
 	complained string
 
-	watching bool                      // a watch is under way
-	ticking  bool                      // a tick is under way
-	feedback map[sessions.Key][]string // injected, not yet carried by a model call
+	watching  bool                      // a watch is under way
+	ticking   bool                      // a tick is under way
+	feedback  map[sessions.Key][]string // injected, not yet carried by a model call
+	handAsked sessions.Key              // a command by hand was asked for here, and has not answered
 
 	loading     bool // turns are being read
 	pageKey     pageKey
@@ -164,6 +165,8 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		} else {
 			w.toasts.add(w.now, trouble, m.said)
 		}
+	case repliesMsg:
+		w.applyReplies(m)
 	case editedMsg:
 		if f, isForm := w.dialog.(*form); isForm {
 			f.edited(m)

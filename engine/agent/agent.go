@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"time"
 
+	"rollbench/engine/breaks"
 	"rollbench/engine/calls"
 	"rollbench/engine/infer"
 	"rollbench/sessions"
@@ -52,6 +53,12 @@ type Slot interface {
 type Watcher interface {
 	Doing(turn int, what string) // "model", a tool's name, "" for nothing
 	Text(piece string)
+}
+
+// Breakpoints are asked at every gate.
+type Breakpoints interface {
+	Any() bool // cheap: whether to look at all
+	Meet(p breaks.Place) []sessions.BreakpointHit
 }
 
 // Config of one trajectory.
@@ -99,7 +106,8 @@ type Outcome struct {
 	Detail string
 }
 
-// Loop runs one trajectory. Fields are set before Run and not changed.
+// Loop runs one trajectory. Fields are set before Run and not changed, but for
+// the budgets, which a person may raise.
 type Loop struct {
 	Config
 	Model  Model
@@ -108,21 +116,27 @@ type Loop struct {
 	Gate   *Gate
 	Slot   Slot
 	Watch  Watcher
+	Breaks Breakpoints // nil: none
+	Hand   Hand        // nil: no commands of a person
 	Now    func() time.Time
 
-	fresh     []sessions.Message // added since the last reply: the next turn's New
-	injected  []sessions.Message // a person's, to follow fresh in the next prompt
-	sent      []infer.Message    // the conversation up to the last reply
-	last      *sessions.Turn     // the last reply that counts
-	turn      int                // replies so far
-	firstLen  int                // tokens of the first prompt
-	promptLen int                // tokens of the next prompt, by /tokenize
-	used      int                // of Budget
-	before    int                // used before the last reply
-	active    time.Duration      // of Limit
-	history   []step             // for stuck detection
-	closing   []int32            // what the template puts after an assistant's text, in token mode
-	opening   *string            // thinking tag with which prompts end, in token mode
+	fresh     []sessions.Message    // added since the last reply: the next turn's New
+	injected  []sessions.Message    // a person's, to follow fresh in the next prompt
+	sent      []infer.Message       // the conversation up to the last reply
+	last      *sessions.Turn        // the last reply that counts
+	others    []*sessions.Turn      // further replies to its prompt, superseded
+	clean     sampleStart           // how the first of them begins
+	away      *sessions.StateChange // how it is held, its slot given back; nil: it has its slot
+	turn      int                   // replies so far
+	firstLen  int                   // tokens of the first prompt
+	promptLen int                   // tokens of the next prompt, by /tokenize
+	used      int                   // of Budget
+	before    int                   // used before the last reply
+	active    time.Duration         // of Limit
+	history   []step                // for stuck detection
+	closing   []int32               // what the template puts after an assistant's text, in token mode
+	opening   *string               // thinking tag with which prompts end, in token mode
+	ended     sessions.FinishReason // of the run stage, at the last gate
 }
 
 // ending is the error that ends the run stage for a reason.
@@ -184,6 +198,7 @@ func (l *Loop) Run(ctx context.Context) (Outcome, error) {
 		}
 	}
 	out := Outcome{Reason: why.reason, Detail: why.detail}
+	l.ended = why.reason
 	if why.reason.Rule().Evaluated {
 		if err := l.gate(ctx, sessions.BeforeEval); err != nil && !errors.As(err, &why) {
 			return out, err

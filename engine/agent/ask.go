@@ -89,12 +89,17 @@ func (l *Loop) request(ctx context.Context) error {
 	}
 	t := l.newTurn(reply)
 	t.Started = started
+	l.read(ctx, t)
+	return l.keep(ctx, t, messages)
+}
+
+// read the calls of a reply where the endpoint read none.
+func (l *Loop) read(ctx context.Context, t *sessions.Turn) {
 	if l.Tokens {
 		l.readReply(ctx, t)
 	} else if len(t.Calls) == 0 {
 		l.readContent(t)
 	}
-	return l.keep(ctx, t, messages)
 }
 
 // chat makes a call whose prompt the endpoint renders.
@@ -199,11 +204,20 @@ func (l *Loop) newTurn(r infer.Reply) *sessions.Turn {
 // sampling settings of a turn. A seed of the configuration stands for the run:
 // each trajectory and turn draws its own from it, else the trajectories of a
 // group would be equal on an endpoint that heeds seeds.
-func (l *Loop) sampling(turn int) infer.Sampling {
+func (l *Loop) sampling(turn int) infer.Sampling { return l.samplingOf(turn, 1) }
+
+// samplingOf a further reply to the same prompt: it has a seed in any case.
+func (l *Loop) samplingOf(turn, version int) infer.Sampling {
 	s := l.Sampling
+	if version > 1 && s.Seed == nil {
+		s.Seed = new(int64)
+	}
 	if s.Seed != nil {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%d %s %d %d", *s.Seed, l.Key, l.Attempt, turn)
+		if version > 1 {
+			fmt.Fprintf(h, " %d", version)
+		}
 		seed := int64(h.Sum64() >> 33) // 31 bits: what every endpoint takes
 		s.Seed = &seed
 	}
@@ -232,18 +246,22 @@ func (l *Loop) keep(ctx context.Context, t *sessions.Turn, messages []infer.Mess
 	if err := l.Record.Commit(ctx, w); err != nil {
 		return err
 	}
-	l.turn, l.last = t.Index, t
+	l.turn, l.last, l.others, l.clean = t.Index, t, nil, sampleStart{t.NewSample, t.BreakAt}
 	l.sent, l.fresh = append(messages, assistant(t)), nil
 	return nil
 }
 
 func (l *Loop) replyEvent(t *sessions.Turn) sessions.Event {
+	return l.event(sessions.KindReply, l.replyFact(t))
+}
+
+func (l *Loop) replyFact(t *sessions.Turn) sessions.ReplyMade {
 	names := make([]string, len(t.Calls))
 	for i, c := range t.Calls {
 		names[i] = c.Name
 	}
-	return l.event(sessions.KindReply, sessions.ReplyMade{Turn: t.Index, Version: t.Version, Source: t.Source, Tools: names,
-		PromptTokens: t.PromptTokens, OutputTokens: t.OutputTokens, Tokens: l.used, FirstLen: l.firstLen, Finish: t.Finish})
+	return sessions.ReplyMade{Turn: t.Index, Version: t.Version, Source: t.Source, Tools: names,
+		PromptTokens: t.PromptTokens, OutputTokens: t.OutputTokens, Tokens: l.used, FirstLen: l.firstLen, Finish: t.Finish}
 }
 
 // breakAt is the first position where the prompt of t does not extend the

@@ -21,6 +21,16 @@ func (l *Loop) apply(ctx context.Context, at sessions.Gate, c Change) error {
 		return l.edit(ctx, at, c)
 	case "reject":
 		return l.reject(ctx, at, c)
+	case "resample":
+		return l.resample(ctx, at, c.N)
+	case "pick":
+		return l.pick(ctx, at, c.Version)
+	case "edit_observation":
+		return l.editObservation(ctx, at, c)
+	case "raise_limit":
+		return l.raise(ctx, at, c)
+	case "run":
+		return l.runByHand(ctx, at, c)
 	case "force_finish":
 		if at == sessions.BeforeEval {
 			return nil // it has finished by itself meanwhile
@@ -51,7 +61,7 @@ func (l *Loop) edit(ctx context.Context, at sessions.Gate, c Change) error {
 		return nil // the verb was accepted just before the trajectory went on
 	}
 	t := *old
-	t.Version++
+	t.Version = l.nextVersion()
 	t.Source = sessions.FromOperator
 	t.NewSample, t.BreakAt = true, 0 // a new sample by design, no break
 	t.Calls = append([]sessions.Call{}, old.Calls...)
@@ -65,9 +75,7 @@ func (l *Loop) edit(ctx context.Context, at sessions.Gate, c Change) error {
 		return err
 	}
 	before := old.Calls[c.Index]
-	l.last = &t
-	l.sent[len(l.sent)-1] = assistant(&t)
-	l.used = t.PromptTokens + t.OutputTokens - l.firstLen
+	l.takeOver(&t)
 	return l.intervened(ctx, at, sessions.Write{Turn: &t, Supersede: old.Version, Events: []sessions.Event{l.replyEvent(&t)}},
 		sessions.Intervention{Verb: "edit", Before: before.Name + " " + before.Arguments, After: c.Name + " " + c.Arguments})
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -188,6 +189,20 @@ func (b *bench) run(t *testing.T) Outcome {
 	out, err := b.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	return out
+}
+
+// hands are the commands that a person ran.
+func (r *record) hands(t *testing.T) []sessions.HandRun {
+	t.Helper()
+	var out []sessions.HandRun
+	for _, data := range r.kinds(sessions.KindHandRun) {
+		var h sessions.HandRun
+		if err := json.Unmarshal([]byte(data), &h); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, h)
 	}
 	return out
 }

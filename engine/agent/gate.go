@@ -3,8 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -19,8 +17,8 @@ type Gate struct {
 	mu      sync.Mutex // guards everything below
 	mode    mode
 	held    bool
-	at      sessions.Gate   // where held
-	calls   []sessions.Call // pending where held
+	at      sessions.Gate // where held
+	now     standing      // of the last reply where held
 	changes []Change
 	waiting bool          // held by an error, not by a person: it goes on by itself
 	over    bool          // the run stage has ended
@@ -43,11 +41,24 @@ const (
 
 // Change is a person's change, to be applied by the loop.
 type Change struct {
-	Verb      string // inject, edit, reject, finish
+	Verb      string
 	Text      string
 	Index     int
 	Name      string
 	Arguments string
+	N         int  // resample: how many
+	Version   int  // pick
+	Turns     int  // raise_limit; 0: as before
+	Tokens    int  // raise_limit; 0: as before
+	Look      bool // run: in a copy
+}
+
+// standing is what can be done to the last reply at a gate.
+type standing struct {
+	calls    []sessions.Call // that wait for their tools
+	open     bool            // nothing has answered the reply yet
+	versions []int           // of the replies to its prompt, the one in effect first
+	answers  int             // observations that can be edited
 }
 
 // NewGate lets everything pass.
@@ -121,85 +132,19 @@ func (g *Gate) Held() (sessions.Gate, bool) {
 	return g.at, g.held
 }
 
-// Inject adds a user message before the next model call.
-func (g *Gate) Inject(text string) error {
-	if text == "" {
-		return errors.New("the feedback is empty")
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.held && g.at == sessions.BeforeEval {
-		return errors.New("the run stage is over: no model call follows that could read it")
-	}
-	g.add(Change{Verb: "inject", Text: text})
-	return nil
-}
-
-// Edit replaces call number index of the reply that is held before its tools run.
-func (g *Gate) Edit(index int, name, arguments string) error {
-	if !json.Valid([]byte(arguments)) {
-		return errors.New("the arguments are not valid JSON")
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := g.atReply(); err != nil {
-		return err
-	}
-	if index < 0 || index >= len(g.calls) {
-		return fmt.Errorf("there is no call %d: the reply has %d", index, len(g.calls))
-	}
-	if c := g.calls[index]; c.Name == name && c.Arguments == arguments {
-		return errors.New("the call is as it was: nothing is edited")
-	}
-	g.add(Change{Verb: "edit", Index: index, Name: name, Arguments: arguments})
-	return nil
-}
-
-// Reject answers the pending calls with the reason instead of running them.
-func (g *Gate) Reject(reason string) error {
-	if reason == "" {
-		return errors.New("the reason is empty: it is what the model reads instead of a result")
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := g.atReply(); err != nil {
-		return err
-	}
-	g.add(Change{Verb: "reject", Text: reason})
-	return nil
-}
-
-// Finish ends the run stage at the next gate.
-func (g *Gate) Finish() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.add(Change{Verb: "force_finish"})
-}
-
-// atReply refuses what only works on a pending call; mu is held.
-func (g *Gate) atReply() error {
-	if !g.held || g.at != sessions.AfterReply || len(g.calls) == 0 {
-		return errors.New("no call is pending: hold the trajectory after a reply, before its tool runs (pause, then step)")
-	}
-	return nil
-}
-
-func (g *Gate) add(c Change) {
-	g.changes = append(g.changes, c)
-	g.ring()
-}
-
 // arrive says whether to be held at a gate, and why. stay: the loop is
-// already held here and asks whether it still is.
-func (g *Gate) arrive(at sessions.Gate, calls []sessions.Call, stay bool) (sessions.HeldReason, bool) {
+// already held here and asks whether it still is. hit: a breakpoint is here.
+func (g *Gate) arrive(at sessions.Gate, now standing, stay, hit bool) (sessions.HeldReason, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if stay {
-		g.calls = calls                         // edited meanwhile
+		g.now = now                             // edited meanwhile
 		return "", g.held || len(g.changes) > 0 // a change accepted before continue is made before it goes on
 	}
 	reason := sessions.HeldStep
 	switch {
+	case hit:
+		reason = sessions.HeldBreakpoint
 	case g.mode == pausing:
 		reason = sessions.HeldPaused
 	case g.mode == stepInto:
@@ -208,7 +153,7 @@ func (g *Gate) arrive(at sessions.Gate, calls []sessions.Call, stay bool) (sessi
 	default:
 		return "", false
 	}
-	g.mode, g.held, g.at, g.calls = free, true, at, calls
+	g.mode, g.held, g.at, g.now = free, true, at, now
 	return reason, true
 }
 
@@ -221,23 +166,33 @@ func (g *Gate) take() []Change {
 	return out
 }
 
-// gate is passed at each point of a turn: changes are applied, and the
-// trajectory is held here when asked. While held, its run slot is free.
+// gate is passed at each point of a turn: breakpoints are asked, changes are
+// applied, and the trajectory is held here when asked.
 func (l *Loop) gate(ctx context.Context, at sessions.Gate) error {
+	hit, err := l.meet(ctx, at)
+	if err != nil {
+		return err
+	}
+	return l.pass(ctx, at, hit)
+}
+
+// pass a gate; hit is the breakpoint that holds here, "" for none. While held,
+// the trajectory's run slot is free.
+func (l *Loop) pass(ctx context.Context, at sessions.Gate, hit string) error {
 	held, shown := false, false
 	for {
 		if err := l.changes(ctx, at); err != nil {
 			return err
 		}
-		reason, hold := l.Gate.arrive(at, l.pending(), held)
+		reason, hold := l.Gate.arrive(at, l.standing(at), held, hit != "")
 		if hold {
-			why := sessions.StateChange{State: sessions.Held, Held: reason, At: at}
+			why := sessions.StateChange{State: sessions.Held, Held: reason, At: at, Why: hit}
 			var err error
 			switch {
 			case !held:
 				err = l.hold(ctx, why)
 			case !shown: // paused again while it waited for its slot
-				why.Held = sessions.HeldPaused
+				why.Held, why.Why = sessions.HeldPaused, ""
 				err = l.commit(ctx, sessions.KindState, why)
 			}
 			if err != nil {
@@ -266,6 +221,7 @@ func (l *Loop) gate(ctx context.Context, at sessions.Gate) error {
 			return l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Running})
 		}
 		l.Slot.Hold()
+		l.away = &sessions.StateChange{State: sessions.Held, Held: sessions.HeldPaused, At: at}
 	}
 }
 
@@ -277,6 +233,9 @@ func (l *Loop) want(ctx context.Context, waits func()) error {
 		failed = l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Held, Held: sessions.HeldLimit, Why: "limit: no run slot is free"})
 		waits()
 	})
+	if err == nil {
+		l.away = nil
+	}
 	return cmp.Or(failed, err)
 }
 
@@ -295,6 +254,7 @@ func (l *Loop) hold(ctx context.Context, s sessions.StateChange) error {
 		return err
 	}
 	l.Slot.Hold()
+	l.away = &s
 	return nil
 }
 
@@ -324,14 +284,14 @@ func (l *Loop) sitOut(ctx context.Context, why error, wait time.Duration) error 
 	if err := l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Running}); err != nil {
 		return err
 	}
-	return l.gate(ctx, sessions.BeforeModel) // where a pause asked for meanwhile holds it
+	return l.pass(ctx, sessions.BeforeModel, "") // where a pause asked for meanwhile holds it
 }
 
 // stop holds at a gate without having been asked to.
 func (g *Gate) stop(at sessions.Gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.held, g.waiting, g.at, g.calls = true, true, at, nil
+	g.held, g.waiting, g.at, g.now = true, true, at, standing{}
 }
 
 // goOn ends such a hold.
@@ -363,6 +323,29 @@ func (g *Gate) pausedAgain() bool {
 	}
 	g.mode, g.held = free, true
 	return true
+}
+
+// know what has become of the last reply while it is held.
+func (g *Gate) know(s standing) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.now = s
+}
+
+// standing of the last reply at a gate.
+func (l *Loop) standing(at sessions.Gate) standing {
+	s := standing{calls: l.pending()}
+	switch t := l.last; {
+	case t == nil:
+	case at == sessions.AfterTool:
+		s.answers = len(t.Observations)
+	case at == sessions.AfterReply && !t.Complete && len(t.Observations) == 0:
+		s.open, s.versions = true, []int{t.Version}
+		for _, o := range l.others {
+			s.versions = append(s.versions, o.Version)
+		}
+	}
+	return s
 }
 
 // pending are the calls of the last reply while they wait for their tools;

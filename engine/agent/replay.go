@@ -16,7 +16,11 @@ import (
 func (l *Loop) Restore(turns []sessions.Turn) {
 	for i := range turns {
 		t := turns[i]
+		if t.Version == 1 {
+			l.others, l.clean = nil, sampleStart{t.NewSample, t.BreakAt}
+		}
 		if t.Superseded {
+			l.others = append(l.others, &t)
 			continue
 		}
 		if l.last == nil {
@@ -27,7 +31,7 @@ func (l *Loop) Restore(turns []sessions.Turn) {
 		l.active += t.ModelWall
 		l.turn, l.last, l.fresh = t.Index, &t, nil
 		if !t.Complete {
-			return
+			continue // the last one that counts; others to the same prompt may follow
 		}
 		for _, o := range t.Observations {
 			l.active += o.Wall
@@ -49,16 +53,25 @@ func (l *Loop) Reinject(text string) {
 // Replay runs the recorded calls of the turns in a fresh sandbox and compares
 // what they return, so that a resumed trajectory goes on in the place its
 // model has seen. The error names the first call that answers differently.
-func (l *Loop) Replay(ctx context.Context, turns []sessions.Turn) error {
+func (l *Loop) Replay(ctx context.Context, turns []sessions.Turn, runs []sessions.HandRun) error {
 	outside := map[string]bool{} // tools that work outside the sandbox: what they did stands
 	for _, s := range l.Tools.Specs() {
 		outside[s.Name] = s.Outside
 	}
+	last := 0
 	for _, t := range turns {
 		if t.Superseded {
 			continue
 		}
+		last = t.Index
+		before, after := handAt(runs, t.Index)
+		if err := l.replayHand(ctx, before); err != nil {
+			return err
+		}
 		for i, o := range t.Observations {
+			if o.Was != "" {
+				o.Source, o.Text = o.Was, o.Before
+			}
 			if o.Source != sessions.FromTool || i >= len(t.Calls) || outside[t.Calls[i].Name] {
 				continue // it never ran, or is not to run again
 			}
@@ -74,8 +87,12 @@ func (l *Loop) Replay(ctx context.Context, turns []sessions.Turn) error {
 				return fmt.Errorf("turn %d: %s answers differently than recorded", t.Index, o.Tool)
 			}
 		}
+		if err := l.replayHand(ctx, after); err != nil {
+			return err
+		}
 	}
-	return nil
+	ahead, _ := handAt(runs, last+1) // before a model call that was not made
+	return l.replayHand(ctx, ahead)
 }
 
 // What differs between two runs of the same command without meaning anything.

@@ -61,7 +61,7 @@ func TestReplay(t *testing.T) {
 	whole := newBench(t, call("bash", `1`), call("bash", `2`), call("finish", `{}`))
 	whole.run(t)
 	b := newBench(t)
-	if err := b.Replay(t.Context(), whole.recorded("1.1", "2.1")); err != nil {
+	if err := b.Replay(t.Context(), whole.recorded("1.1", "2.1"), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(b.tools.ran, "; "); got != "bash 1; bash 2" {
@@ -70,7 +70,7 @@ func TestReplay(t *testing.T) {
 	b.tools.answer = func(name, args string) (tools.Result, error) {
 		return tools.Result{Text: "something else", Status: tools.OK}, nil
 	}
-	if err := b.Replay(t.Context(), whole.recorded("1.1", "2.1")); err == nil || !strings.Contains(err.Error(), "turn 1: bash answers differently") {
+	if err := b.Replay(t.Context(), whole.recorded("1.1", "2.1"), nil); err == nil || !strings.Contains(err.Error(), "turn 1: bash answers differently") {
 		t.Errorf("Replay() = %v", err)
 	}
 }
@@ -96,7 +96,7 @@ func TestReplayLeavesTheOutsideAlone(t *testing.T) {
 	whole := newBench(t, call("bash", `1`), call("mail", `{}`), call("finish", `{}`))
 	whole.run(t)
 	b := newBench(t)
-	if err := b.Replay(t.Context(), whole.recorded("1.1", "2.1")); err != nil {
+	if err := b.Replay(t.Context(), whole.recorded("1.1", "2.1"), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(b.tools.ran, "; "); got != "bash 1" {

@@ -46,18 +46,25 @@ func (l *Loop) complete(ctx context.Context, messages []infer.Message) (infer.Re
 	if err != nil {
 		return infer.Reply{}, err
 	}
-	if l.opening == nil { // asked before the call, so that no reply is dropped for it
-		if err := l.learnClosing(ctx); err != nil && !errors.Is(err, errTemplate) {
-			return infer.Reply{}, err
-		}
-		if err := l.readOpening(ctx, ids); err != nil {
-			return infer.Reply{}, err
-		}
+	if err := l.learn(ctx, ids); err != nil {
+		return infer.Reply{}, err
 	}
 	return l.calling(ctx, func() (infer.Reply, error) {
 		return l.Model.Complete(ctx, infer.TokenRequest{Prompt: ids, Sampling: l.sampling(l.turn + 1), MaxTokens: room, SessionID: l.SessionID,
 			Stream: l.Watch.Text, Restart: l.restarted})
 	})
+}
+
+// learn what reading a reply needs. It is asked before the first call, so that
+// no reply is dropped for it.
+func (l *Loop) learn(ctx context.Context, prompt []int32) error {
+	if l.opening != nil {
+		return nil
+	}
+	if err := l.learnClosing(ctx); err != nil && !errors.Is(err, errTemplate) {
+		return err
+	}
+	return l.readOpening(ctx, prompt)
 }
 
 // thinkTag opens thinking. Some templates put it at the end of every prompt.

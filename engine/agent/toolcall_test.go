@@ -198,7 +198,7 @@ func TestReplayOfACancelledCall(t *testing.T) {
 		turn := sessions.Turn{Index: 1, Complete: true, Calls: []sessions.Call{{ID: "c", Name: tool}},
 			Observations: []sessions.Observation{{CallID: "c", Tool: tool, Status: "cancelled", Source: sessions.FromTool}}}
 		b := newBench(t)
-		err := b.Replay(t.Context(), []sessions.Turn{turn})
+		err := b.Replay(t.Context(), []sessions.Turn{turn}, nil)
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) || b.tools.ran != nil {
 			t.Errorf("%s: %v, ran %q", tool, err, b.tools.ran)
 		}

@@ -293,6 +293,9 @@ func (c *checker) member(key sessions.Key, reward *float64, a about) {
 		finish = *a.Finish
 	}
 	mask := maskReason(finish)
+	if mask == "" && a.Mask != nil && *a.Mask == sessions.MaskedByPerson {
+		mask = sessions.MaskedByPerson
+	}
 	if a.Mask == nil != (mask == "") || a.Mask != nil && *a.Mask != mask {
 		c.fail("mask_reason is not %q, as finish_reason %q has it", mask, finish)
 	}

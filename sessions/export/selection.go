@@ -19,7 +19,12 @@ type chosen struct {
 const NoFinishReason = "no_finish_reason"
 
 // mask is why no token of the trajectory trains, "" when they do.
-func (c chosen) mask() string { return maskReason(c.Finish) }
+func (c chosen) mask() string {
+	if reason := maskReason(c.Finish); reason != "" || !c.Masked {
+		return reason
+	}
+	return sessions.MaskedByPerson
+}
 
 func maskReason(finish string) string {
 	switch {
@@ -52,7 +57,7 @@ func choose(rows []sessions.Trajectory, opt Options, sum *Summary) (list []chose
 			}
 			lacking[t.Instance] = true
 		}
-		if !t.State.Ended() || t.Intervened && !opt.IncludeIntervened {
+		if !t.State.Ended() || t.Dropped || t.Intervened && !opt.IncludeIntervened {
 			continue
 		}
 		all = append(all, t)
@@ -91,6 +96,8 @@ func choose(rows []sessions.Trajectory, opt Options, sum *Summary) (list []chose
 // reward although it belongs to the set.
 func consider(t sessions.Trajectory, opt Options, sum *Summary) (missing string, ok bool) {
 	switch {
+	case t.Dropped:
+		sum.Dropped++
 	case t.Intervened && !opt.IncludeIntervened:
 		sum.Intervened++
 	case !t.State.Ended():

@@ -49,6 +49,8 @@ func (r *recorder) events(key sessions.Key, payloads ...any) {
 			kind = sessions.KindIntervention
 		case sessions.Attempt:
 			kind = sessions.KindAttempt
+		case sessions.Marks:
+			kind = sessions.KindMarks
 		case sessions.ReplyMade:
 			kind = sessions.KindReply
 		}

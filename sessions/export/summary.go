@@ -18,6 +18,7 @@ type Summary struct {
 	// Trajectories left out, each counted once under the first that applies.
 	Filtered    int `json:"left_out_filtered"` // by a filter of the options
 	Unfinished  int `json:"left_out_unfinished"`
+	Dropped     int `json:"left_out_dropped"` // by a person
 	Intervened  int `json:"left_out_intervened"`
 	Empty       int `json:"left_out_empty"` // no turn was made
 	NoReward    int `json:"left_out_no_reward"`
@@ -93,6 +94,7 @@ func (s Summary) String() string {
 	}{
 		{s.Masked, "masked"},
 		{s.Unfinished, "left out: unfinished"},
+		{s.Dropped, "left out: dropped by a person"},
 		{s.Intervened, "left out: intervened"},
 		{s.Empty, "left out: no turns"},
 		{s.NoReward, "left out: no reward"},

@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"rollbench/sessions"
+)
+
+// Inject adds a user message before the next model call.
+func (g *Gate) Inject(text string) error {
+	if text == "" {
+		return errors.New("the feedback is empty")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.held && g.at == sessions.BeforeEval {
+		return errors.New("the run stage is over: no model call follows that could read it")
+	}
+	g.add(Change{Verb: "inject", Text: text})
+	return nil
+}
+
+// Edit replaces call number index of the reply that is held before its tools run.
+func (g *Gate) Edit(index int, name, arguments string) error {
+	if !json.Valid([]byte(arguments)) {
+		return errors.New("the arguments are not valid JSON")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.atReply(); err != nil {
+		return err
+	}
+	if index < 0 || index >= len(g.now.calls) {
+		return fmt.Errorf("there is no call %d: the reply has %d", index, len(g.now.calls))
+	}
+	if c := g.now.calls[index]; c.Name == name && c.Arguments == arguments {
+		return errors.New("the call is as it was: nothing is edited")
+	}
+	g.add(Change{Verb: "edit", Index: index, Name: name, Arguments: arguments})
+	return nil
+}
+
+// Reject answers the pending calls with the reason instead of running them.
+func (g *Gate) Reject(reason string) error {
+	if reason == "" {
+		return errors.New("the reason is empty: it is what the model reads instead of a result")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.atReply(); err != nil {
+		return err
+	}
+	g.add(Change{Verb: "reject", Text: reason})
+	return nil
+}
+
+// Finish ends the run stage at the next gate.
+func (g *Gate) Finish() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.add(Change{Verb: "force_finish"})
+}
+
+// atReply refuses what only works on a pending call; mu is held.
+func (g *Gate) atReply() error {
+	if !g.held || g.at != sessions.AfterReply || len(g.now.calls) == 0 {
+		return errors.New("no call is pending: hold the trajectory after a reply, before its tool runs (pause, then step)")
+	}
+	return nil
+}
+
+func (g *Gate) add(c Change) {
+	g.changes = append(g.changes, c)
+	g.ring()
+}

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+
+	"rollbench/engine/breaks"
+	"rollbench/sessions"
+)
+
+// The breakpoints of a run are kept in its session: a resume brings them back,
+// with their counts as of their last hits.
+
+// ParseBreakpoint reads a breakpoint and returns it as it will be shown.
+func ParseBreakpoint(text string) (string, error) {
+	c, err := breaks.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	return c.String(), nil
+}
+
+// BreakpointFor is the text of a breakpoint on calls like this one.
+func BreakpointFor(tool, arguments string) string { return breaks.ForCall(tool, arguments) }
+
+// BreakpointGrammar says in a line how breakpoints are written.
+const BreakpointGrammar = breaks.Grammar
+
+// SetBreakpoint adds a breakpoint, or changes the one with that ID (not 0).
+func (e *Engine) SetBreakpoint(id int, text string) error {
+	text, err := ParseBreakpoint(text)
+	if err != nil {
+		return err
+	}
+	b := breaks.Breakpoint{}
+	if id == 0 {
+		b.ID = e.breaks.NextID()
+	} else if b, err = e.breaks.Get(id); err != nil {
+		return err
+	}
+	return e.putBreakpoint(sessions.Breakpoint{ID: b.ID, Text: text, Off: b.Off})
+}
+
+// EnableBreakpoint looks at a breakpoint again, or no more.
+func (e *Engine) EnableBreakpoint(id int, on bool) error {
+	b, err := e.breaks.Get(id)
+	if err != nil {
+		return err
+	}
+	return e.putBreakpoint(sessions.Breakpoint{ID: id, Text: b.Text, Off: !on})
+}
+
+// RemoveBreakpoint forgets a breakpoint. What it holds stays held.
+func (e *Engine) RemoveBreakpoint(id int) error {
+	if _, err := e.breaks.Get(id); err != nil {
+		return err
+	}
+	if err := e.commit(e.ctx, sessions.Key{}, sessions.KindBreakpointRemoved, sessions.BreakpointRemoved{ID: id, By: "operator"}); err != nil {
+		return err
+	}
+	e.breaks.Remove(id)
+	return nil
+}
+
+// putBreakpoint records it first: nothing acts that a resume would not know.
+func (e *Engine) putBreakpoint(b sessions.Breakpoint) error {
+	b.By = "operator"
+	if err := e.commit(e.ctx, sessions.Key{}, sessions.KindBreakpoint, b); err != nil {
+		return err
+	}
+	return e.breaks.Put(b)
+}
+
+// rewardHits are the breakpoints that ask for such a reward.
+func (e *Engine) rewardHits(t *trajectory, reward *float64) []sessions.Event {
+	if !e.breaks.Any() {
+		return nil
+	}
+	var events []sessions.Event
+	for _, h := range e.breaks.Meet(breaks.Place{Key: t.key, Reward: reward}) {
+		events = append(events, sessions.NewEvent(time.Now(), t.key, sessions.KindBreakpointHit, h))
+	}
+	return events
+}
+
+// readBreaks takes an event of an earlier part of the run into the set.
+func readBreaks(s *breaks.Set, e sessions.Event) error {
+	switch e.Kind {
+	case sessions.KindBreakpoint:
+		var b sessions.Breakpoint
+		if err := json.Unmarshal(e.Data, &b); err != nil {
+			return err
+		}
+		return s.Put(b)
+	case sessions.KindBreakpointRemoved:
+		var r sessions.BreakpointRemoved
+		if err := json.Unmarshal(e.Data, &r); err != nil {
+			return err
+		}
+		s.Remove(r.ID)
+	case sessions.KindBreakpointHit:
+		var h sessions.BreakpointHit
+		if err := json.Unmarshal(e.Data, &h); err != nil {
+			return err
+		}
+		s.Recall(h)
+	}
+	return nil
+}
