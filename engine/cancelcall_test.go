@@ -170,6 +170,9 @@ func TestCallLimit(t *testing.T) {
 		{Tools{Call: Duration(10 * time.Minute), Command: Duration(5 * time.Minute), Idle: Duration(time.Second)}, 10 * time.Minute},
 		{Tools{Call: Duration(time.Minute), Command: Duration(5 * time.Minute)}, 6 * time.Minute},
 		{Tools{Call: Duration(time.Minute), OwnTools: OwnTools{Commands: []CommandTool{{Timeout: Duration(time.Hour)}}}}, 61 * time.Minute},
+		// Of a server its start counts as well: a minute, where nothing else is said.
+		{Tools{Call: Duration(time.Minute), OwnTools: OwnTools{Servers: []MCPServer{{Timeout: Duration(time.Hour)}}}}, 62 * time.Minute},
+		{Tools{Call: Duration(time.Minute), Command: Duration(5 * time.Minute), OwnTools: OwnTools{Servers: []MCPServer{{Start: Duration(3 * time.Minute)}}}}, 9 * time.Minute},
 	} {
 		if got := c.tools.callLimit(); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.tools, got, c.want)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -143,6 +144,9 @@ func (t Tools) callLimit() time.Duration {
 	longest := max(t.Command, t.Idle)
 	for _, c := range t.Commands {
 		longest = max(longest, c.Timeout)
+	}
+	for _, s := range t.Servers { // the first call starts it
+		longest = max(longest, cmp.Or(s.Timeout, t.Command)+Duration(s.server("").Start))
 	}
 	return time.Duration(max(t.Call, longest+Duration(time.Minute)))
 }

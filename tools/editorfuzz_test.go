@@ -171,6 +171,7 @@ func TestEditorKeepsFiles(t *testing.T) {
 		sh("readlink dangling; cat new", "new\nnew")
 		has(t, edits(t, r, "undo_edit", dir+"/dangling"), OK, "the file is removed")
 		sh("readlink dangling; ls new 2>&1 | grep -c 'No such'", "new\n1")
+		has(t, edits(t, r, "view", dir+"/dangling"), Failed, "/dangling is a symbolic link to something that does not exist")
 		has(t, edits(t, r, "view", dir+"/dlink"), OK)
 		has(t, edits(t, r, "insert", dir+"/dlink", "insert_line", 0, "new_str", "y"), Failed, "is a directory; give the path of a file")
 		has(t, edits(t, r, "create", dir+"/f/g", "file_text", ""), Failed)

@@ -6,19 +6,25 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"rollbench/sandbox"
 	"rollbench/tools/mcp"
 )
 
-// everyTool is a registry with one tool of each kind, but for MCP.
+// everyTool is a registry with one tool of each kind.
 func everyTool(t *testing.T, f *fakeSandbox) *Registry {
 	t.Helper()
-	r, err := New(Env{Sandbox: f}, Enabled{Bash: true, Editor: true, Finish: true, Think: true, Python: true, Commands: []Command{
+	away := Server{Listed: mcp.Recorded(mcp.Server{Name: "away", Argv: []string{"/no/such/program"}, Start: time.Minute},
+		[]mcp.Tool{{Name: "do", Parameters: json.RawMessage(noParameters)}})}
+	r, err := New(Env{Sandbox: f, Bases: bases(t), Repository: "r"}, Enabled{Bash: true, Editor: true, Finish: true, Think: true, Python: true, Search: true, Servers: []Server{away}, Commands: []Command{
 		{Name: "inside", Description: "I.", Argv: []string{"x"}, Parameters: json.RawMessage(noParameters)},
 		{Name: "outside", Description: "O.", Argv: []string{"true"}, Parameters: json.RawMessage(noParameters), Host: true},
 		{Name: "absent", Description: "A.", Argv: []string{"/no/such/program"}, Parameters: json.RawMessage(noParameters), Host: true},
 	}, Rules: []Rule{{Deny: true, Tool: "think", Pattern: "forbidden"}}})
+	if err == nil {
+		err = r.Start(t.Context())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +69,10 @@ func TestErrorClasses(t *testing.T) {
 		{name: "editor: nothing to undo", tool: "str_replace_editor", args: `{"command": "undo_edit", "path": "/work/f"}`, status: Failed},
 		{name: "editor: relative", tool: "str_replace_editor", args: `{"command": "view", "path": "f"}`, status: Invalid},
 		{name: "editor: NUL", tool: "str_replace_editor", args: `{"command": "create", "path": "/work/n", "file_text": "a\u0000"}`, status: Invalid},
+		{name: "search: nothing asked", tool: "search", args: `{}`, status: Invalid},
+		{name: "search: too much", tool: "search", args: `{"search_terms": [` + strings.Repeat(`"x",`, 20) + `"x"]}`, status: Invalid},
+		{name: "search: the repository cannot be listed", tool: "search", args: `{"search_terms": ["x"]}`, status: Failed},
+		{name: "MCP: no such program", tool: "away__do", args: `{}`, status: Failed},
 		{name: "python: none", tool: "python", args: `{"code": "1"}`, status: Failed, exec: exits(127)},
 		{name: "python: cannot start", tool: "python", args: `{"code": "1"}`, status: Failed, exec: breaks},
 		{name: "python: no code", tool: "python", args: `{"code": " "}`, status: Failed},
@@ -78,6 +88,7 @@ func TestErrorClasses(t *testing.T) {
 			f.exec, f.shell = c.exec, c.shell
 			f.files["/work/f"], f.files["/work/blob"], f.files["/work/large"] = []byte("a a\n"), []byte("a\x00"), make([]byte, maxEdited+1)
 			r := everyTool(t, f)
+			f.unlisted = true
 			got := call(t, r, c.tool, c.args) // no error
 			if got.Status != c.status || got.Text == "" {
 				t.Errorf("%s %q", got.Status, got.Text)
@@ -99,7 +110,7 @@ func TestALostSandboxIsTerminal(t *testing.T) {
 	has(t, edits(t, r, "create", "/work/new", "file_text", "x"), OK)
 	f.lost = true
 	for _, c := range [][2]string{
-		{"execute_bash", `{"command": "ls"}`}, {"python", `{"code": "1"}`}, {"inside", `{}`},
+		{"execute_bash", `{"command": "ls"}`}, {"search", `{"search_terms": ["x"]}`}, {"python", `{"code": "1"}`}, {"inside", `{}`},
 		{"str_replace_editor", `{"command": "view", "path": "/work/f"}`},
 		{"str_replace_editor", `{"command": "view", "path": "/work/missing"}`},
 		{"str_replace_editor", `{"command": "create", "path": "/work/g", "file_text": ""}`},

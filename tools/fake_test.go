@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,14 +16,15 @@ import (
 
 // fakeSandbox keeps files in memory and answers shell commands from a function.
 type fakeSandbox struct {
-	files  map[string][]byte
-	modes  map[string]fs.FileMode
-	lost   bool
-	shells int
-	shell  func(sandbox.Command) (sandbox.Result, error)
-	step   func(sandbox.Step) (sandbox.Result, error)                     // of a command that was left running
-	ended  bool                                                           // it has ended by itself
-	exec   func(context.Context, sandbox.Command) (sandbox.Result, error) // nil: rm only
+	files    map[string][]byte
+	modes    map[string]fs.FileMode
+	lost     bool
+	unlisted bool // Walk fails
+	shells   int
+	shell    func(sandbox.Command) (sandbox.Result, error)
+	step     func(sandbox.Step) (sandbox.Result, error)                     // of a command that was left running
+	ended    bool                                                           // it has ended by itself
+	exec     func(context.Context, sandbox.Command) (sandbox.Result, error) // nil: rm only
 }
 
 func newFake() *fakeSandbox {
@@ -116,6 +118,9 @@ func (f *fakeSandbox) Stat(_ context.Context, p string) (fs.FileInfo, error) {
 func (f *fakeSandbox) Walk(ctx context.Context, dir string, skip []string) ([]sandbox.Entry, error) {
 	if err := f.gone(); err != nil {
 		return nil, err
+	}
+	if f.unlisted {
+		return nil, errors.New("find: no room for another process")
 	}
 	var list []sandbox.Entry
 	for p, data := range f.files {

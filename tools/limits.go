@@ -30,11 +30,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// check that limits are of tools there are.
-func (l Limits) check(r *Registry) error {
+// check that limits are of tools there are. Where not all are known yet (partly) nothing
+// can be said of that.
+func (l Limits) check(r *Registry, partly bool) error {
 	for _, name := range slices.Sorted(maps.Keys(l.PerTool)) {
 		switch {
-		case r.find(name) == nil:
+		case r.find(name) == nil && !partly:
 			return fmt.Errorf("a limit of characters is set for %q, and no tool of that name is enabled. %s", name, r.available())
 		case l.PerTool[name] < 1:
 			return fmt.Errorf("the limit of characters of %s is %d: it must be at least 1", name, l.PerTool[name])

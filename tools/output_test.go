@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"rollbench/sandbox"
+	"rollbench/tools/mcp"
 )
 
 // kept reads all of an output, in pieces of n bytes.
@@ -181,6 +183,21 @@ func TestLimitsPerTool(t *testing.T) {
 	for want, limits := range map[string]map[string]int{`no tool of that name is enabled. The available tools are: execute_bash.`: {"bash": 10}, "at least 1": {"execute_bash": 0}} {
 		if _, err := New(Env{Limits: Limits{PerTool: limits}}, Enabled{Bash: true}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", limits, err)
+		}
+	}
+}
+
+// A limit may be of a tool whose server has not been asked yet, and is looked at once it
+// has been.
+func TestLimitOfARemoteTool(t *testing.T) {
+	limits := Limits{PerTool: map[string]int{"s__do": 50}}
+	if _, err := New(Env{Limits: limits}, Enabled{Bash: true, Partly: true}); err != nil {
+		t.Error(err)
+	}
+	for tool, want := range map[string]bool{"do": true, "other": false} {
+		server := Server{Listed: mcp.Recorded(mcp.Server{Name: "s"}, []mcp.Tool{{Name: tool, Parameters: json.RawMessage(noParameters)}})}
+		if _, err := New(Env{Limits: limits}, Enabled{Servers: []Server{server}}); (err == nil) != want {
+			t.Errorf("%s: %v", tool, err)
 		}
 	}
 }

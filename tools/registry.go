@@ -24,7 +24,7 @@ type Enabled struct {
 	Servers  []Server  // MCP servers
 	Rules    []Rule    // in the order in which they are tried
 	// Partly: there are servers that have not been asked for their tools yet, so a
-	// rule that matches no tool may be about theirs.
+	// rule or a limit that is of no tool may be of theirs.
 	Partly bool
 }
 
@@ -90,7 +90,7 @@ func New(env Env, enabled Enabled) (*Registry, error) {
 		return nil, err
 	}
 	r.kept = kept
-	if err := env.Limits.check(r); err != nil {
+	if err := env.Limits.check(r, enabled.Partly); err != nil {
 		return nil, err
 	}
 	r.rules, err = compileRules(enabled.Rules, r.tools, enabled.Partly)

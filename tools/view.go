@@ -165,6 +165,9 @@ func (t *editor) missing(ctx context.Context, file string, err error) error {
 	dir, gone := path.Dir(file), file
 	for {
 		entries, err := t.env.Sandbox.ReadDir(ctx, dir)
+		if err == nil && slices.ContainsFunc(entries, func(e fs.FileInfo) bool { return e.Name() == path.Base(gone) && e.Mode()&fs.ModeSymlink != 0 }) {
+			return fmt.Errorf("%s is a symbolic link to something that does not exist", gone)
+		}
 		if err == nil {
 			return fmt.Errorf("%s does not exist%s", gone, suggestion(dir, path.Base(gone), entries))
 		}
