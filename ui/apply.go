@@ -116,16 +116,21 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 	if e.Key != w.turns.key {
 		return
 	}
+	switch e.Kind {
+	case sessions.KindReply, sessions.KindToolFinished, sessions.KindTurnDone, sessions.KindIntervention, sessions.KindBreak:
+	default:
+		return
+	}
 	var at struct {
 		Turn int `json:"turn"`
 	}
 	if err := json.Unmarshal(e.Data, &at); err != nil || at.Turn < 1 {
 		return
 	}
-	switch e.Kind {
-	case sessions.KindReply, sessions.KindToolFinished, sessions.KindTurnDone, sessions.KindIntervention, sessions.KindBreak:
-		w.turns.stale[at.Turn] = true
+	for _, c := range []*turnCache{&w.turns, &w.raws, &w.messages} {
+		c.outdated(e.Key, at.Turn)
 	}
+	w.tokens.outdated(e.Key, at.Turn)
 }
 
 // applyFeedback remembers what was injected until the policy has answered it:
@@ -157,7 +162,7 @@ func withKey(k sessions.Key, text string) string {
 // prepare makes the panes ready to be drawn and asks for what they lack.
 func (w *Workbench) prepare() tea.Cmd {
 	w.settle()
-	return tea.Batch(w.loadTurns(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.expire())
+	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.expire())
 }
 
 // settle the panes where they will be drawn; what is missing is noted.
@@ -169,10 +174,17 @@ func (w *Workbench) settle() {
 		if w.turns.last > 0 { // even unseen: the call that waits is in it
 			w.turns.section(w.turns.last - 1)
 		}
+		if c := w.cache(w.tab); c != nil && w.tab != textTab {
+			c.point(t.Key, t.Attempt)
+			c.last = w.turns.last
+		}
+		w.tokens.point(t, w.turns.last)
 	}
 	a := w.arrange()
 	if in := a.inner(a.view); in.h > 0 && w.w > 0 {
-		if s := w.scroller(); s != nil {
+		if w.atTokens() {
+			w.tokens.settle(in.w-2, in.h-infoRows(in.h))
+		} else if s := w.scroller(); s != nil {
 			s.render(&w.th, w.document(), in.w, in.h, false)
 		}
 	}

@@ -66,12 +66,8 @@ func (w *Workbench) barKeys(room int) line {
 	case w.filtering:
 		return line{{strong, "enter"}, {dim, " keep  "}, {strong, "esc"}, {dim, " clear"}}
 	}
-	here := inList
-	if w.focus == viewFocus {
-		here = inView
-	}
 	l := line{}
-	for _, s := range []scope{debugger, here, anywhere} {
+	for _, s := range append(append([]scope{debugger}, w.here()...), anywhere) {
 		l = w.addKeys(l, room-help.width(), func(b *binding) bool { return b.scope == s && b.name != "help" && !b.aside })
 	}
 	return append(l, help...)

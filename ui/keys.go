@@ -18,10 +18,11 @@ const (
 	inView   scope = "In the transcript and the other views"
 	inWhatIf scope = "In the what-if view"
 	inOutput scope = "In a full output"
+	inTokens scope = "In the tokens"
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inOutput, inWhatIf}
+var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inOutput, inWhatIf}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -83,6 +84,9 @@ func globalKeys() []binding {
 		{Binding: on("the patch", "3"), scope: anywhere, do: doGoto(viewFocus, patchTab)},
 		{Binding: on("the verifier's output", "4"), scope: anywhere, do: doGoto(viewFocus, verifierTab)},
 		{Binding: on("the events", "5"), scope: anywhere, do: doGoto(viewFocus, eventsTab)},
+		{Binding: on("the tokens of the turn, with logprobs and loss mask", "6"), scope: anywhere, do: doGoto(viewFocus, tokensTab)},
+		{Binding: on("the exact prompt and reply of the turn", "7"), scope: anywhere, do: doGoto(viewFocus, rawTab)},
+		{Binding: on("the messages of the turn as JSON", "8"), scope: anywhere, do: doGoto(viewFocus, messagesTab)},
 		{Binding: on("the view before this one", "["), scope: anywhere, do: doTurnTab(-1)},
 		{Binding: on("the view after this one", "]"), scope: anywhere, do: doTurnTab(1)},
 		{Binding: on("give the pane the whole screen, and back", "z"), name: "zoom", scope: anywhere, do: doZoom},
@@ -126,6 +130,12 @@ func paneKeys() []binding {
 		{Binding: on("fold it", "left"), scope: inView, do: doFold(new(bool))},
 		{Binding: on("open all that the call under the cursor printed, also what the model did not see", outputKey), name: "output", scope: inView, can: canOutput, do: doOutput},
 
+		{Binding: on("to the token before", "left"), scope: inTokens},
+		{Binding: on("to the token after", "right"), scope: inTokens},
+		{Binding: on("to the next token whose logprob is under the threshold", "J"), name: "next low", scope: inTokens},
+		{Binding: on("to the one before", "K"), name: "low before", scope: inTokens},
+		{Binding: on("another threshold: −2, −3, −4.6, −1", "T"), name: "threshold", scope: inTokens},
+
 		{Binding: on("look for a text; without a capital letter both cases", "/"), name: "find", scope: inOutput, do: doFind},
 		{Binding: on("to the next place that matches", "n"), name: "next", scope: inOutput, can: canFindAgain, do: doFindAgain(1)},
 		{Binding: on("to the one before", "N"), name: "before", scope: inOutput, can: canFindAgain, do: doFindAgain(-1)},
@@ -138,12 +148,9 @@ func paneKeys() []binding {
 func yes() *bool { v := true; return &v }
 
 // findKey looks in the pane with the keys first.
-func findKey(table []binding, m tea.KeyMsg, focus pane) *binding {
-	here := inList
-	if focus == viewFocus {
-		here = inView
-	}
-	for _, s := range []scope{here, debugger, anywhere} {
+func (w *Workbench) findKey(m tea.KeyMsg) *binding {
+	table := w.table
+	for _, s := range append(w.here(), debugger, anywhere) {
 		for i := range table {
 			if table[i].scope == s && key.Matches(m, table[i].Binding) {
 				return &table[i]
@@ -151,6 +158,17 @@ func findKey(table []binding, m tea.KeyMsg, focus pane) *binding {
 		}
 	}
 	return nil
+}
+
+// here is where the keys of the pane act, those that come first before others.
+func (w *Workbench) here() []scope {
+	switch {
+	case w.focus == listFocus:
+		return []scope{inList}
+	case w.atTokens():
+		return []scope{inTokens, inView}
+	}
+	return []scope{inView}
 }
 
 // inSheet reports whether the key acts while the sheet is open.

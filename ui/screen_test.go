@@ -57,6 +57,7 @@ func (b *bench) send(m tea.Msg) {
 	}
 	b.w.settle()
 	b.do(b.w.loadTurns())
+	b.do(b.w.loadTokens())
 	b.do(b.w.loadPage())
 	b.do(b.w.loadHistory())
 	b.do(b.w.loadOutput())
@@ -71,7 +72,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	m := cmd()
 	b.last = m
 	switch m.(type) {
-	case verbMsg, exportMsg, copiedMsg, turnsMsg, pageMsg, pieceMsg, foundMsg, historyMsg, whatIfMsg, editedMsg:
+	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, pageMsg, pieceMsg, foundMsg, historyMsg, whatIfMsg, editedMsg:
 		b.send(m)
 	}
 }

@@ -13,19 +13,6 @@ import (
 	"rollbench/sessions"
 )
 
-// tab is a view of the chosen trajectory.
-type tab uint8
-
-const (
-	textTab tab = iota
-	patchTab
-	verifierTab
-	eventsTab
-	tabs
-)
-
-var tabNames = [tabs]string{"text", "patch", "verifier", "events"}
-
 type scrollKey struct {
 	key sessions.Key
 	tab tab
@@ -52,7 +39,11 @@ type Workbench struct {
 	list      listPane
 	filtering bool
 	filter    textinput.Model
-	turns     turnCache
+	turns     turnCache // of the transcript
+	raws      turnCache
+	messages  turnCache
+	tokens    tokenView
+	seen      tab // the view of turns looked at last
 	scrolls   map[scrollKey]*scroller
 	toasts    toasts
 	expires   time.Time // toast a timer already runs for
@@ -141,6 +132,8 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		return w.tick()
 	case turnsMsg:
 		w.applyTurns(m)
+	case tokensMsg:
+		w.applyTokens(m)
 	case pageMsg:
 		w.applyPage(m)
 	case pieceMsg:
