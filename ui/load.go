@@ -16,6 +16,7 @@ type turnsMsg struct {
 	from, to int
 	turns    []sessions.Turn
 	views    map[int]*section
+	missing  error // why some of it is not known
 	err      error
 }
 
@@ -59,37 +60,42 @@ func (w *Workbench) loadInto(t tab, c *turnCache) tea.Cmd {
 		return nil
 	}
 	w.loading = true
-	read := turnReader{w.opt.Reader, t, c.key, c.attempt}
+	read := turnReader{w.opt.Reader, w.spelling(), t, c.key, c.attempt}
 	return w.job(func(ctx context.Context) tea.Msg {
-		turns, views, err := read.views(ctx, from, to)
-		return turnsMsg{t, read.key, read.attempt, from, to, turns, views, err}
+		m := read.views(ctx, from, to)
+		m.tab, m.key, m.attempt, m.from, m.to = t, read.key, read.attempt, from, to
+		return m
 	})
 }
 
 // turnReader reads turns of an attempt as a tab shows them.
 type turnReader struct {
 	reader  sessions.Reader
+	spell   spelling
 	tab     tab
 	key     sessions.Key
 	attempt int
 }
 
-func (r turnReader) views(ctx context.Context, from, to int) ([]sessions.Turn, map[int]*section, error) {
+func (r turnReader) views(ctx context.Context, from, to int) turnsMsg {
+	view := viewTurn
 	switch r.tab {
 	case rawTab:
 		return r.raws(ctx, from, to)
 	case messagesTab:
-		turns, err := r.reader.Turns(ctx, r.key, r.attempt, from, to, false)
-		return turns, byTurn(turns, viewMessages), err
+		view = viewMessages
 	}
 	turns, err := r.reader.Turns(ctx, r.key, r.attempt, from, to, false)
-	return turns, byTurn(turns, viewTurn), err
+	return turnsMsg{turns: turns, views: byTurn(turns, view), err: err}
 }
 
 // applyTurns shows a failed read in the place of the turns, so that it is not
 // asked for again and again.
 func (w *Workbench) applyTurns(m turnsMsg) {
 	w.loading = false
+	if m.missing != nil {
+		w.complain(m.missing)
+	}
 	if m.err != nil {
 		w.complain(m.err)
 		m.views = map[int]*section{}

@@ -3,6 +3,8 @@ package ui
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"rollbench/sessions"
@@ -10,10 +12,10 @@ import (
 
 // raws reads turns as the endpoint had them: what each adds to the prompt, and
 // the reply with every marker.
-func (r turnReader) raws(ctx context.Context, from, to int) ([]sessions.Turn, map[int]*section, error) {
+func (r turnReader) raws(ctx context.Context, from, to int) (m turnsMsg) {
 	turns, err := r.reader.Turns(ctx, r.key, r.attempt, max(from-1, 1), to, true)
 	if err != nil {
-		return nil, nil, err
+		return turnsMsg{err: err}
 	}
 	added, ids := newPrompts(turns), []int32{}
 	for i, t := range turns {
@@ -21,11 +23,9 @@ func (r turnReader) raws(ctx context.Context, from, to int) ([]sessions.Turn, ma
 			ids = append(append(ids, added[i].ids...), t.OutputIDs...)
 		}
 	}
-	texts, err := r.reader.Spell(ctx, distinct(ids))
-	if err != nil {
-		return nil, nil, err
-	}
-	views, at := map[int]*section{}, 0
+	texts, missing, err := r.spell.texts(ctx, ids)
+	m = turnsMsg{turns: turns, views: map[int]*section{}, missing: missing, err: err}
+	at := 0
 	for at < len(turns) && turns[at].Index < from {
 		at++
 	}
@@ -34,10 +34,10 @@ func (r turnReader) raws(ctx context.Context, from, to int) ([]sessions.Turn, ma
 		for at+n < len(turns) && turns[at+n].Index == turns[at].Index {
 			n++
 		}
-		views[turns[at].Index] = viewRaw(turns[at:at+n], added[at], texts)
+		m.views[turns[at].Index] = viewRaw(turns[at:at+n], added[at], texts)
 		at += n
 	}
-	return turns, views, nil
+	return m
 }
 
 // addition is what a turn adds to the prompt before it.
@@ -75,6 +75,38 @@ func counts(before []sessions.Turn, index int) *sessions.Turn {
 		}
 	}
 	return nil
+}
+
+// spelling tells the texts of ids: as the session holds them, else as the run's
+// endpoint says.
+type spelling struct {
+	reader sessions.Reader
+	more   func(context.Context, []int32) (map[int32]string, error)
+}
+
+func (w *Workbench) spelling() spelling { return spelling{w.opt.Reader, w.opt.Spell} }
+
+// texts of ids. Where the endpoint does not answer those that the session knows
+// are given with what went wrong: err alone is fatal.
+func (s spelling) texts(ctx context.Context, ids []int32) (texts map[int32]string, missing, err error) {
+	ids = distinct(ids)
+	texts, err = s.reader.Spell(ctx, ids)
+	if err != nil || s.more == nil {
+		return texts, nil, err
+	}
+	unknown := slices.DeleteFunc(ids, func(id int32) bool { _, known := texts[id]; return known })
+	if len(unknown) == 0 {
+		return texts, nil, nil
+	}
+	more, missing := s.more(ctx, unknown)
+	if missing != nil {
+		missing = fmt.Errorf("texts of %s are not known: %w", counted(len(unknown)-len(more), "token"), missing)
+	}
+	if texts == nil {
+		texts = map[int32]string{}
+	}
+	maps.Copy(texts, more)
+	return texts, missing, nil
 }
 
 func distinct(ids []int32) []int32 {

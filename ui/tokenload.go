@@ -17,6 +17,7 @@ type tokensMsg struct {
 	turn    int
 	spans   []tokenSpan
 	texts   map[int32]string
+	missing error // why some are not known
 	err     error
 }
 
@@ -27,14 +28,14 @@ func (w *Workbench) loadTokens() tea.Cmd {
 		return nil
 	}
 	v.loading, v.stale = true, false
-	r, m := w.opt.Reader, tokensMsg{key: v.key, attempt: v.attempt, turn: v.turn}
+	r, s, m := w.opt.Reader, w.spelling(), tokensMsg{key: v.key, attempt: v.attempt, turn: v.turn}
 	return w.job(func(ctx context.Context) tea.Msg {
-		m.err = m.read(ctx, r)
+		m.err = m.read(ctx, r, s)
 		return m
 	})
 }
 
-func (m *tokensMsg) read(ctx context.Context, r sessions.Reader) error {
+func (m *tokensMsg) read(ctx context.Context, r sessions.Reader, s spelling) error {
 	turns, err := r.Turns(ctx, m.key, m.attempt, max(m.turn-1, 1), m.turn, true)
 	if err != nil {
 		return err
@@ -50,7 +51,7 @@ func (m *tokensMsg) read(ctx context.Context, r sessions.Reader) error {
 	for _, t := range turns[first:] {
 		ids = append(ids, t.OutputIDs...)
 	}
-	if m.texts, err = r.Spell(ctx, distinct(ids)); err != nil {
+	if m.texts, m.missing, err = s.texts(ctx, ids); err != nil {
 		return err
 	}
 	m.spans = append(m.spans, promptSpan(turns[first], added[first]))
@@ -76,6 +77,9 @@ func (m *tokensMsg) read(ctx context.Context, r sessions.Reader) error {
 func (w *Workbench) applyTokens(m tokensMsg) {
 	v := &w.tokens
 	v.loading = false
+	if m.missing != nil {
+		w.complain(m.missing)
+	}
 	if m.key != v.key || m.attempt != v.attempt || m.turn != v.turn {
 		return
 	}

@@ -1,9 +1,14 @@
 package ui
 
 import (
+	"context"
+	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"rollbench/sessions"
 )
@@ -205,5 +210,39 @@ func TestSameTurn(t *testing.T) {
 	b.keys("G7")
 	if s := b.w.scrolls[scrollKey{key, rawTab}]; !s.follow {
 		t.Error("raw does not follow")
+	}
+}
+
+// What the session does not know the endpoint is asked for; where it is away the
+// tokens are shown without their texts, and why is said.
+func TestSpelling(t *testing.T) {
+	for _, c := range []struct {
+		name, view string
+		err        error
+	}{{"answers", "PROMPT", nil}, {"is away", "#1 #2 #3", errors.New("nothing listens there")}} {
+		f := fakeWhole()
+		f.turns[heldKey] = []sessions.Turn{tokenTurn()}
+		f.vocabulary = map[int32]string{10: "known"}
+		f.trajs[2].Turn = 1
+		var asked []int32
+		b := open(t, f, 120, 40, func(o *Options) {
+			o.Spell = func(_ context.Context, ids []int32) (map[int32]string, error) {
+				asked = append(asked, ids...)
+				if c.err != nil {
+					return nil, c.err
+				}
+				return map[int32]string{1: "PROMPT"}, nil
+			}
+		})
+		b.keys("jj<enter>6g")
+		if view := ansi.Strip(b.w.View()); !strings.Contains(view, c.view) || !strings.Contains(view, "known") {
+			t.Errorf("%s: %s", c.name, view)
+		}
+		if !slices.Equal(asked, []int32{1, 2, 3, 11, 12, 13}) {
+			t.Errorf("%s: asked for %v", c.name, asked)
+		}
+		if all := b.w.toasts.all; c.err != nil && (len(all) != 1 || all[0].text != "texts of 6 tokens are not known: nothing listens there") {
+			t.Errorf("%s: says %v", c.name, all)
+		}
 	}
 }
