@@ -180,6 +180,7 @@ func (w *Workbench) settle() {
 		}
 		w.tokens.point(t, w.turns.last)
 	}
+	w.settleFind()
 	a := w.arrange()
 	if in := a.inner(a.view); in.h > 0 && w.w > 0 {
 		if w.atTokens() {

@@ -59,7 +59,7 @@ func (w *Workbench) barKeys(room int) line {
 		return nil
 	case w.dialog != nil:
 		return line{{strong, "esc"}, {dim, " closes"}}
-	case w.sheet != nil && w.sheet.output != nil && w.sheet.output.typing:
+	case w.find.typing, w.sheet != nil && w.sheet.output != nil && w.sheet.output.typing, w.sheet != nil && w.sheet.typing != nil && w.sheet.typing():
 		return line{{strong, "enter"}, {dim, " looks for it  "}, {strong, "esc"}, {dim, " does not"}}
 	case w.sheet != nil:
 		return w.sheetBar(room)
@@ -67,11 +67,23 @@ func (w *Workbench) barKeys(room int) line {
 		return line{{strong, "enter"}, {dim, " keep  "}, {strong, "esc"}, {dim, " clear"}}
 	}
 	l := line{}
-	for _, s := range append(append([]scope{debugger}, w.here()...), anywhere) {
-		l = w.addKeys(l, room-help.width(), func(b *binding) bool { return b.scope == s && b.name != "help" && !b.aside })
+	order := append(append([]scope{debugger}, w.here()...), anywhere)
+	if w.finding() { // its keys are those of the debugger elsewhere
+		order = append([]scope{inFind}, order...)
+	}
+	for i, s := range order {
+		if i > 0 && s == inFind {
+			continue
+		}
+		l = w.addKeys(l, room-help.width(), func(b *binding) bool {
+			return b.scope == s && b.name != "help" && !b.aside && (s != debugger || !w.finding() || !isFindKey(b))
+		})
 	}
 	return append(l, help...)
 }
+
+// isFindKey: while a text is looked for the key is not the debugger's.
+func isFindKey(b *binding) bool { return b.Keys()[0] == "n" }
 
 // sheetBar is the keys that act in the sheet. What closes it comes first.
 func (w *Workbench) sheetBar(room int) line {
@@ -103,6 +115,9 @@ func (w *Workbench) addKeys(l line, room int, which func(*binding) bool) line {
 func (w *Workbench) barName(b *binding) string {
 	if b.name == "pause all" && w.gauges.status != nil && w.gauges.status.Paused {
 		return "go on all" // as wide as the name it stands for
+	}
+	if b.name == "filter" && w.focus == viewFocus {
+		return "find"
 	}
 	return b.name
 }

@@ -18,6 +18,7 @@ type sheet struct {
 	// own takes keys before all else, and reports whether one was its own.
 	own    func(*Workbench, tea.KeyMsg) (tea.Cmd, bool)
 	output *outputView // nil in other sheets
+	typing func() bool // a text is being typed; nil: never
 }
 
 // openSheet in the place of the one that is open.
@@ -30,6 +31,10 @@ func (w *Workbench) openSheet(s *sheet) {
 func (w *Workbench) closeSheet() {
 	if w.sheet != nil && w.sheet.output != nil {
 		w.sheet.output.quit()
+	}
+	if w.sheet != nil && w.sheet.opener == acrossKey {
+		w.across.typing = false
+		w.across.hunt.end()
 	}
 	w.sheet = nil
 	w.whatIf.end()

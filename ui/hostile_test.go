@@ -44,7 +44,7 @@ func TestHostileEverywhere(t *testing.T) {
 		e.URL, e.Problem, e.Capabilities.Server = hostile, hostile, hostile
 	}
 	for _, wh := range [][2]int{{80, 24}, {120, 40}, {60, 20}, {30, 8}} {
-		for _, keys := range []string{"", "jj<enter>", "jj3", "jj4", "jj5", "jj6", "6{g", "jj7", "7g", "jj8", "8g", "k", "jje", "jjX", "jji", "q", "E", "?", "cm", "/x", "jjxno<ctrl+s>", "G<enter>g"} {
+		for _, keys := range []string{"", "jj<enter>", "jj3", "jj4", "jj5", "jj6", "6{g", "jj7", "7g", "jj8", "8g", "<ctrl+f>end<enter>", "<ctrl+f>end<enter>jj<enter>", "jj<enter>/end<enter>n", "k", "jje", "jjX", "jji", "q", "E", "?", "cm", "/x", "jjxno<ctrl+s>", "G<enter>g"} {
 			b := open(t, f, wh[0], wh[1], func(o *Options) { o.Export = fakeExport })
 			f.write(fakeNow(), f.trajs[0].Key, sessions.KindWarning, sessions.Warning{Text: hostile})
 			b.pull()

@@ -31,6 +31,9 @@ func (w *Workbench) key(m tea.KeyMsg) tea.Cmd {
 	if w.filtering {
 		return w.filterKey(m)
 	}
+	if w.find.typing {
+		return w.findTyped(m)
+	}
 	if w.sheet != nil {
 		return w.sheetKey(m)
 	}

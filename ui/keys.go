@@ -19,10 +19,12 @@ const (
 	inWhatIf scope = "In the what-if view"
 	inOutput scope = "In a full output"
 	inTokens scope = "In the tokens"
+	inFind   scope = "While a text is looked for in a view"
+	inAcross scope = "In the list of places found"
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inOutput, inWhatIf}
+var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inFind, inAcross, inOutput, inWhatIf}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -91,12 +93,13 @@ func globalKeys() []binding {
 		{Binding: on("the view after this one", "]"), scope: anywhere, do: doTurnTab(1)},
 		{Binding: on("give the pane the whole screen, and back", "z"), name: "zoom", scope: anywhere, do: doZoom},
 		{Binding: on("stay at the end as it grows, or stop that", "F"), name: "follow", scope: anywhere, do: doFollow},
-		{Binding: on("filter the list: every word must match, !word must not", "/"), name: "filter", scope: anywhere, do: doFilter},
+		{Binding: on("filter the list: every word must match, !word must not; in a view look for a text", "/"), name: "filter", scope: anywhere, can: canSlash, do: doSlash},
+		{Binding: on("look for a text in all turns of all trajectories", acrossKey), name: "find all", scope: anywhere, do: doAcross},
 		{Binding: on("copy: the chosen name in the list, the block under the cursor elsewhere", "y"), scope: anywhere, can: canCopy, do: doCopy},
 		{Binding: on("copy the run's id and the chosen name", "Y"), scope: anywhere, do: doCopyID},
 		{Binding: on("all messages so far", "m"), scope: anywhere, over: true, do: doMessages},
 		{Binding: on("all keys", "?"), name: "help", scope: anywhere, over: true, do: doHelp},
-		{Binding: on("back: close, unzoom, clear the filter, to the list; never stops work", "esc"), scope: anywhere, do: doBack},
+		{Binding: on("back: close, end a search, unzoom, clear the filter, to the list; never stops work", "esc"), scope: anywhere, do: doBack},
 		{Binding: on("suspend to the shell; work stands still until fg", "ctrl+z"), scope: anywhere, do: func(*Workbench) tea.Cmd { return tea.Suspend }},
 		{Binding: on("quit; asks only while work is running", "q", "ctrl+c"), name: "quit", scope: anywhere, do: doQuit},
 	}
@@ -136,6 +139,12 @@ func paneKeys() []binding {
 		{Binding: on("to the one before", "K"), name: "low before", scope: inTokens},
 		{Binding: on("another threshold: −2, −3, −4.6, −1", "T"), name: "threshold", scope: inTokens},
 
+		{Binding: on("to the next place; without a capital letter both cases count", "n"), name: "next", scope: inFind, do: doFindNext(1)},
+		{Binding: on("to the one before", "N"), name: "before", scope: inFind, do: doFindNext(-1)},
+
+		{Binding: on("go to the place in its transcript", "enter"), name: "go there", scope: inAcross, can: canGoThere, do: doGoThere},
+		{Binding: on("look for another text", "/"), name: "find", scope: inAcross, do: doAcrossType},
+
 		{Binding: on("look for a text; without a capital letter both cases", "/"), name: "find", scope: inOutput, do: doFind},
 		{Binding: on("to the next place that matches", "n"), name: "next", scope: inOutput, can: canFindAgain, do: doFindAgain(1)},
 		{Binding: on("to the one before", "N"), name: "before", scope: inOutput, can: canFindAgain, do: doFindAgain(-1)},
@@ -161,14 +170,17 @@ func (w *Workbench) findKey(m tea.KeyMsg) *binding {
 }
 
 // here is where the keys of the pane act, those that come first before others.
-func (w *Workbench) here() []scope {
-	switch {
-	case w.focus == listFocus:
+func (w *Workbench) here() (list []scope) {
+	if w.focus == listFocus {
 		return []scope{inList}
-	case w.atTokens():
-		return []scope{inTokens, inView}
 	}
-	return []scope{inView}
+	if w.finding() {
+		list = append(list, inFind)
+	}
+	if w.atTokens() {
+		list = append(list, inTokens)
+	}
+	return append(list, inView)
 }
 
 // inSheet reports whether the key acts while the sheet is open.

@@ -117,6 +117,19 @@ func (p *listPane) find(instance string, id int) {
 	}
 }
 
+// show a trajectory: a filter or a fold that hides it is taken away.
+func (p *listPane) show(k sessions.Key) bool {
+	on := func() bool { t, one := p.chosen(); return one && t.Key == k }
+	for _, reveal := range []func(){func() {}, func() { delete(p.folded, k.Instance) }, func() { p.filter = "" }} {
+		reveal()
+		p.rebuildAt(k.Instance, k.ID)
+		if on() {
+			return true
+		}
+	}
+	return false
+}
+
 // chosen trajectory; ok is false while a group is chosen or there is none.
 func (p *listPane) chosen() (sessions.Trajectory, bool) {
 	if p.at >= len(p.rows) || p.rows[p.at].member < 0 {

@@ -111,6 +111,9 @@ func (w *Workbench) drawView(a arrangement) []string {
 		note = line{{dim, "follow"}}
 	}
 	title := w.viewTitle()
+	if f := w.findTitle(); f != nil {
+		title = f
+	}
 	room := a.view.w - 6
 	if a.mode != wide { // beside the title, see edge
 		room = a.view.w - title.width() - 7

@@ -80,6 +80,8 @@ func doMessages(w *Workbench) tea.Cmd {
 // doBack goes back one level at a time. It never stops work.
 func doBack(w *Workbench) tea.Cmd {
 	switch {
+	case w.finding():
+		w.find.quit()
 	case w.zoom:
 		w.zoom = false
 	case w.focus == viewFocus:

@@ -87,6 +87,10 @@ func before(a, b place) bool {
 // settle puts cursor and top where they can be drawn in h rows.
 func (s *scroller) settle(d document, w, h int) {
 	h = max(h, 1)
+	if d.count() == 0 {
+		s.top, s.cursor = place{}, place{}
+		return
+	}
 	if s.follow {
 		s.cursor = place{d.count() - 1, -1}
 	}
@@ -108,6 +112,9 @@ func (s *scroller) settle(d document, w, h int) {
 // key moves the cursor; it reports whether the key was its own.
 func (s *scroller) key(d document, k string, w, h int) bool {
 	s.settle(d, w, h)
+	if d.count() == 0 {
+		return false
+	}
 	switch k {
 	case "up", "k":
 		s.cursor = s.move(d, s.cursor, -1, w)

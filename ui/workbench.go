@@ -49,6 +49,8 @@ type Workbench struct {
 	expires   time.Time // toast a timer already runs for
 	dialog    dialog
 	sheet     *sheet
+	find      find
+	across    across
 	history   history
 	limits    *engine.Limits // as last told of; nil: not known
 	whatIf    whatIf
@@ -138,6 +140,8 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		w.applyPage(m)
 	case pieceMsg:
 		w.applyPiece(m)
+	case huntMsg:
+		return w.applyHunt(m)
 	case foundMsg:
 		w.applyFound(m)
 	case historyMsg:
