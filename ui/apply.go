@@ -25,6 +25,7 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 	}
 	if m.trajs != nil && m.at >= w.at {
 		w.at = m.at
+		w.list.now = w.now
 		w.list.apply(m.trajs)
 		w.gauges.tally = count(m.trajs)
 		w.primed = w.primed || m.err == nil

@@ -93,7 +93,7 @@ func globalKeys() []binding {
 		{Binding: on("the view after this one", "]"), scope: anywhere, do: doTurnTab(1)},
 		{Binding: on("give the pane the whole screen, and back", "z"), name: "zoom", scope: anywhere, do: doZoom},
 		{Binding: on("stay at the end as it grows, or stop that", "F"), name: "follow", scope: anywhere, do: doFollow},
-		{Binding: on("filter the list: every word must match, !word must not; in a view look for a text", "/"), name: "filter", scope: anywhere, can: canSlash, do: doSlash},
+		{Binding: on("filter the list: every word must match, !word must not, tokens>8k turns<5 reward>=1 bound; in a view look for a text", "/"), name: "filter", scope: anywhere, can: canSlash, do: doSlash},
 		{Binding: on("look for a text in all turns of all trajectories", acrossKey), name: "find all", scope: anywhere, do: doAcross},
 		{Binding: on("copy: the chosen name in the list, the block under the cursor elsewhere", "y"), scope: anywhere, can: canCopy, do: doCopy},
 		{Binding: on("copy the run's id and the chosen name", "Y"), scope: anywhere, do: doCopyID},
@@ -119,6 +119,9 @@ func paneKeys() []binding {
 		{Binding: on("unfold the group", "right"), scope: inList},
 		{Binding: on("fold all groups", "-"), scope: inList},
 		{Binding: on("unfold all groups", "+", "="), scope: inList},
+		{Binding: on("sort by the next column", ">"), name: "sort", scope: inList, do: doSort(1)},
+		{Binding: on("sort by the column before", "<"), scope: inList, do: doSort(-1)},
+		{Binding: on("sort the other way round", "R"), scope: inList, can: canTurn, do: doTurnSort},
 
 		{Binding: on("one row up", "up", "k"), scope: inView},
 		{Binding: on("one row down", "down", "j"), scope: inView},

@@ -89,7 +89,11 @@ func (w *Workbench) listNote() line {
 	if len(w.list.rows) == 0 {
 		return nil
 	}
-	return line{{dim, fmt.Sprintf("%d/%d", w.list.at+1, len(w.list.rows))}}
+	l := line{{dim, fmt.Sprintf("%d/%d", w.list.at+1, len(w.list.rows))}}
+	if sorted := w.list.sortNote(); sorted != nil {
+		l = append(append(sorted, seg{dim, "  "}), l...)
+	}
+	return l
 }
 
 func (w *Workbench) drawView(a arrangement) []string {

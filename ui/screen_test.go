@@ -169,6 +169,7 @@ func TestScreens(t *testing.T) {
 		{"running", "jjj<enter>"},
 		{"zoom", "jj<enter>z"},
 		{"filter", "/masked"},
+		{"sorted", ">>>>>"},
 		{"nomatch", "/zzz<enter>"},
 		{"help", "?"},
 		{"messages", "sm"},
