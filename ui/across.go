@@ -129,7 +129,7 @@ func (w *Workbench) chosenHit() *hit {
 	if w.sheet == nil || w.sheet.opener != acrossKey {
 		return nil
 	}
-	if i := w.sheet.scroll.cursor.row; i < len(w.across.hunt.hits) {
+	if i := w.sheet.scroll.cursor.row; i >= 0 && i < len(w.across.hunt.hits) {
 		return &w.across.hunt.hits[i]
 	}
 	return nil

@@ -26,6 +26,9 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 	if m.trajs != nil && m.at >= w.at {
 		w.at = m.at
 		w.list.now = w.now
+		if w.gauges.gone = m.gone; m.gone {
+			stop(m.trajs)
+		}
 		w.list.apply(m.trajs)
 		w.gauges.tally = count(m.trajs)
 		w.primed = w.primed || m.err == nil
@@ -86,7 +89,10 @@ func (w *Workbench) applyStatus(s *engine.Status) {
 	if s == nil {
 		return
 	}
-	w.gauges.status = s
+	if w.gauges.hits == nil {
+		w.gauges.hits = prefixHits{}
+	}
+	w.gauges.status = w.gauges.hits.fill(s)
 	if w.limits == nil && s.Limits != (engine.Limits{}) {
 		l := s.Limits
 		w.limits = &l

@@ -39,7 +39,7 @@ func (w *Workbench) stateLine() line {
 			text += ": " + cleanLine(t.Finish)
 		}
 		return line{{look.role, text}}
-	case w.gauges.ended && w.gauges.tally.still > 0:
+	case (w.gauges.ended || w.gauges.gone) && w.gauges.tally.still > 0:
 		return line{{warn, "run stopped"}}
 	case w.gauges.ended:
 		return line{{strong, "run finished"}}

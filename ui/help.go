@@ -96,6 +96,7 @@ var glyphs = [][2]string{
 	{"·◔○▶◆◇◕", "queued, init, ready, running, held, ran (waits for eval), evaluating"},
 	{"✔ ✘ –", "done with reward 1 or more, with less, without a reward"},
 	{"! ×", "failed, cancelled"},
+	{"◌", "stopped with its process; rollbench resume goes on"},
 	{"⊘ ✎ ≠", "masked (out of the gradient), intervened (changed by a person), token prefix broken"},
 	{"░ ▒ ▓ –", "a token's logprob: under −0.1, under −1, under −3, absent; underlined: it trains"},
 	{"▲", "asks before it acts"},

@@ -28,7 +28,7 @@ func (w *Workbench) screen() []string {
 	}
 	rows = append(rows, w.bottomLine(w.w))
 	if t, shown := w.toasts.shown(w.now); shown {
-		t.draw(&w.th, rows, w.w)
+		t.draw(&w.th, rows, w.toastBox(len(rows)), w.w)
 	}
 	if w.dialog != nil {
 		drawDialog(&w.th, rows, w.dialog, w.w)

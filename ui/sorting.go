@@ -43,7 +43,7 @@ const rewardColumn = 8
 
 // stateRank puts what wants a person first, then what goes on, then what is over.
 func stateRank(t sessions.Trajectory) int {
-	order := []sessions.State{sessions.Held, sessions.Running, sessions.Evaluating, sessions.Init, sessions.Ran, sessions.Ready, sessions.Queued, sessions.Failed, sessions.Done, sessions.Cancelled}
+	order := []sessions.State{sessions.Held, sessions.Running, stopped, sessions.Evaluating, sessions.Init, sessions.Ran, sessions.Ready, sessions.Queued, sessions.Failed, sessions.Done, sessions.Cancelled}
 	return slices.Index(order, t.State)
 }
 

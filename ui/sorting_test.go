@@ -28,10 +28,10 @@ func TestSort(t *testing.T) {
 		{"", "flask 0 1 2 3 requests 0 1 2 3 sympy 0 1 2 3 xarray 0 1 2 3 数学 0 1 2 3"},
 		{">R", "flask 3 2 1 0 requests 3 2 1 0 sympy 3 2 1 0 xarray 3 2 1 0 数学 3 2 1 0"},
 		{">R", "数学 0 1 2 3 xarray 0 1 2 3 sympy 0 1 2 3 requests 0 1 2 3 flask 0 1 2 3"},
-		{">", "flask 2 3 0 1 sympy 0 1 2 3 xarray 1 3 2 0 数学 0 2 1 3 requests 3 0 1 2"}, // held, running, evaluating, …
+		{">", "flask 2 3 0 1 sympy 0 1 2 3 xarray 1 3 2 0 数学 0 2 1 3 requests 3 0 1 2"},   // held, running, evaluating, …
 		{">", "requests 0 1 2 3 flask 1 0 3 2 xarray 0 1 2 3 sympy 1 2 0 3 数学 0 1 2 3"},   // turns: 50, 22, 22, 19, 2
 		{">", "requests 1 0 2 3 sympy 1 2 0 3 xarray 0 1 2 3 flask 3 1 2 0 数学 0 1 2 3"},   // tokens: 32.8k, 16.8k, 15.1k, 14k, 900
-		{">>>", "flask 0 1 2 3 requests 2 0 1 3 sympy 0 1 2 3 xarray 0 1 2 3 数学 0 1 2 3"},  // reward: absent ones last
+		{">>>", "flask 0 1 2 3 requests 2 0 1 3 sympy 0 1 2 3 xarray 0 1 2 3 数学 0 1 2 3"}, // reward: absent ones last
 		{"R", "flask 1 0 2 3 requests 0 1 2 3 sympy 0 1 2 3 xarray 0 1 2 3 数学 0 1 2 3"},   // and the other way round, too
 		{">", "flask 0 1 2 3 requests 0 1 2 3 sympy 0 1 2 3 xarray 0 1 2 3 数学 0 1 2 3"},
 		{"<", "flask 0 1 2 3 requests 2 0 1 3 sympy 0 1 2 3 xarray 0 1 2 3 数学 0 1 2 3"},

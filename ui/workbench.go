@@ -128,6 +128,9 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 	case tickMsg:
 		w.ticking = false
 		w.applyStatus(m.status)
+		if m.gone != w.gauges.gone { // the rows say so, too
+			return tea.Batch(w.tick(), w.pull())
+		}
 		if w.complained != "" { // the session could not be read: try again
 			return tea.Batch(w.tick(), w.pull())
 		}
