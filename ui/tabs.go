@@ -149,6 +149,6 @@ func (w *Workbench) goTurn(turn int, follows bool) {
 	}
 	s.follow = follows
 	if !follows && s.cursor.section != turn-1 {
-		s.cursor, s.top = place{turn - 1, 0}, place{turn - 1, 0}
+		s.cursor, s.pinned = place{turn - 1, 0}, true
 	}
 }

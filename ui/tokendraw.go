@@ -129,7 +129,7 @@ func (v *tokenView) info(n, w int) []line {
 	}
 	s := &v.spans[v.spanOf(v.at)]
 	i := v.at - s.start
-	l := line{{dim, fmt.Sprintf(" %s/%s  ", thousands(int64(i+1)), thousands(int64(len(s.ids))))}, {dim, "id "}, {plain, thousandless(s.ids[i])}}
+	l := line{{dim, " id "}, {plain, thousandless(s.ids[i])}}
 	text, known := v.texts[s.ids[i]]
 	if known {
 		l = append(l, seg{dim, "  "}, seg{strong, `"` + cut(visibleCell(text), 24) + `"`})
@@ -145,6 +145,10 @@ func (v *tokenView) info(n, w int) []line {
 	m := line{{dim, " does not train: "}, {plain, why}}
 	if trains {
 		m = line{{plain, " "}, {plainTrains, "trains"}, {dim, ": "}, {plain, why}}
+	}
+	at := fmt.Sprintf("%s/%s ", thousands(int64(i+1)), thousands(int64(len(s.ids))))
+	if gap := w - m.width() - width(at); gap > 0 {
+		m.add(dim, spaces(gap)+at)
 	}
 	return []line{{{dim, " " + strings.Repeat("─", max(w-2, 0))}}, l, m}
 }

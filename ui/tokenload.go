@@ -61,7 +61,7 @@ func (m *tokensMsg) read(ctx context.Context, r sessions.Reader, s spelling) err
 		}
 	}
 	for _, t := range turns[first:] {
-		m.spans = append(m.spans, replySpan(t, m.texts))
+		m.spans = append(m.spans, replySpan(t))
 		if t.OutputIDs == nil {
 			text := "The endpoint reported no token ids with this reply."
 			if t.Source == sessions.FromOperator {
@@ -116,7 +116,7 @@ func promptSpan(t sessions.Turn, added addition) tokenSpan {
 }
 
 // replySpan is the tokens of a reply, with their mean and lowest logprob.
-func replySpan(t sessions.Turn, texts map[int32]string) tokenSpan {
+func replySpan(t sessions.Turn) tokenSpan {
 	s := tokenSpan{kind: sampled, ids: t.OutputIDs, logprobs: t.Logprobs, promptless: t.PromptIDs == nil}
 	title := "sampled"
 	switch {
@@ -144,11 +144,7 @@ func replySpan(t sessions.Turn, texts map[int32]string) tokenSpan {
 	}
 	switch {
 	case low >= 0 && !math.IsInf(sum, 0):
-		name := "#" + thousandless(s.ids[low])
-		if text, known := texts[s.ids[low]]; known {
-			name = `"` + cut(visibleCell(text), 10) + `"`
-		}
-		s.right = line{{dim, "mean " + number(sum/float64(len(s.ids))) + " · low " + name + " " + number(s.logprobs[low])}}
+		s.right = line{{dim, "mean " + number(sum/float64(len(s.ids))) + " · low " + number(s.logprobs[low])}}
 	case len(s.ids) > 0:
 		s.right = line{{warn, "logprobs absent"}}
 	}

@@ -1,5 +1,7 @@
 package ui
 
+import "sort"
+
 // tokenMost is the widest cell: a token may be a hundred spaces.
 const tokenMost = 32
 
@@ -21,7 +23,10 @@ func (v *tokenView) lay(span, chunk int) []tokenRow {
 		clear(v.rows)
 	}
 	s := &v.spans[span]
-	from, to := chunk*tokenChunk, min((chunk+1)*tokenChunk, len(s.ids))
+	from, to := s.chunks[chunk], len(s.ids)
+	if chunk+1 < len(s.chunks) {
+		to = s.chunks[chunk+1]
+	}
 	var rows []tokenRow
 	row, used := tokenRow{from, from}, 0
 	for i := from; i < to; i++ {
@@ -48,8 +53,19 @@ func (v *tokenView) endsLine(id int32) bool {
 	return t != "" && t[len(t)-1] == '\n'
 }
 
-func (v *tokenView) chunks(span int) int {
-	return (len(v.spans[span].ids) + tokenChunk - 1) / tokenChunk
+// divide a span into chunks of about tokenChunk tokens, at the ends of lines
+// where there are some.
+func (v *tokenView) divide(s *tokenSpan) {
+	s.chunks = nil
+	for i := range s.ids {
+		n := 0
+		if last := len(s.chunks) - 1; last >= 0 {
+			n = i - s.chunks[last]
+		}
+		if i == 0 || n >= 4*tokenChunk || n >= tokenChunk && v.endsLine(s.ids[i-1]) {
+			s.chunks = append(s.chunks, i)
+		}
+	}
 }
 
 // rowsAt is how many rows a chunk has; a heading has one.
@@ -65,7 +81,7 @@ func (v *tokenView) next(p tokenPlace) (tokenPlace, bool) {
 	switch {
 	case p.row+1 < v.rowsAt(p.span, p.chunk):
 		return tokenPlace{p.span, p.chunk, p.row + 1}, true
-	case p.chunk+1 < v.chunks(p.span):
+	case p.chunk+1 < len(v.spans[p.span].chunks):
 		return tokenPlace{p.span, p.chunk + 1, 0}, true
 	case p.span+1 < len(v.spans):
 		return tokenPlace{p.span + 1, -1, 0}, true
@@ -81,7 +97,7 @@ func (v *tokenView) before(p tokenPlace) (tokenPlace, bool) {
 	case p.chunk > -1:
 		return tokenPlace{p.span, p.chunk - 1, v.rowsAt(p.span, p.chunk-1) - 1}, true
 	case p.span > 0:
-		last := v.chunks(p.span-1) - 1
+		last := len(v.spans[p.span-1].chunks) - 1
 		return tokenPlace{p.span - 1, last, v.rowsAt(p.span-1, last) - 1}, true
 	}
 	return p, false
@@ -104,7 +120,8 @@ func (v *tokenView) place() tokenPlace {
 	}
 	span := v.spanOf(v.at)
 	i := v.at - v.spans[span].start
-	p := tokenPlace{span, i / tokenChunk, 0}
+	starts := v.spans[span].chunks
+	p := tokenPlace{span, sort.SearchInts(starts, i+1) - 1, 0}
 	for n, r := range v.lay(p.span, p.chunk) {
 		if i >= r.from && i < r.to {
 			p.row = n
@@ -124,7 +141,7 @@ func (v *tokenView) settle(w, h int) {
 		return
 	}
 	v.top.span = min(v.top.span, len(v.spans)-1)
-	v.top.chunk = min(v.top.chunk, v.chunks(v.top.span)-1)
+	v.top.chunk = min(v.top.chunk, len(v.spans[v.top.span].chunks)-1)
 	v.top.row = min(v.top.row, v.rowsAt(v.top.span, v.top.chunk)-1)
 	cursor := v.place()
 	if cursor.less(v.top) {
@@ -147,7 +164,7 @@ func (v *tokenView) settle(w, h int) {
 	}
 	// Leave no empty rows below while there is something above.
 	last := len(v.spans) - 1
-	end := tokenPlace{last, v.chunks(last) - 1, 0}
+	end := tokenPlace{last, len(v.spans[last].chunks) - 1, 0}
 	end.row = v.rowsAt(end.span, end.chunk) - 1
 	if floor := v.back(end, h-1); floor.less(v.top) {
 		v.top = floor

@@ -8,8 +8,7 @@ import (
 )
 
 // tokenView shows the tokens of one turn, each in a cell of its own. Only what is
-// on the screen is laid out: a span is cut into chunks of tokenChunk tokens, each
-// of which begins a row.
+// on the screen is laid out: a span is cut into chunks, each of which begins a row.
 type tokenView struct {
 	key     sessions.Key
 	attempt int
@@ -46,6 +45,7 @@ type tokenSpan struct {
 	right      line
 	start      int // number of its first token in the turn
 	ids        []int32
+	chunks     []int     // the first token of each chunk
 	logprobs   []float64 // nil when absent
 	promptless bool      // a reply whose prompt ids are absent
 }
@@ -106,6 +106,7 @@ func (v *tokenView) put(turn int, spans []tokenSpan, texts map[int32]string, pro
 	same := v.have == turn
 	v.have, v.spans, v.texts, v.problem, v.n = turn, spans, texts, problem, 0
 	for i := range spans {
+		v.divide(&spans[i])
 		spans[i].start = v.n
 		v.n += len(spans[i].ids)
 	}

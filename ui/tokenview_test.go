@@ -48,6 +48,9 @@ func (b *bench) infoLines() string {
 		}
 		rows = append(rows, strings.TrimSpace(text))
 	}
+	if at := strings.LastIndex(rows[1], "  "); at >= 0 { // which token stands at the right end
+		rows[0], rows[1] = rows[1][at+2:]+"  "+rows[0], strings.TrimSpace(rows[1][:at])
+	}
 	return strings.Join(rows, " | ")
 }
 

@@ -42,6 +42,8 @@ func visibleByte(c byte) string {
 	switch {
 	case c == '\n':
 		return "\n"
+	case c == '\t':
+		return "⇥"
 	case c == 0x7f:
 		return "␡"
 	case c < 0x20:

@@ -12,7 +12,7 @@ func TestVisible(t *testing.T) {
 		{"plain text\n", "plain text\n", "plain·text⏎"},
 		{"\x1b[31mred\x1b[0m", "␛[31mred␛[0m", "␛[31mred␛[0m"},
 		{"\x1b]0;title\x07", "␛]0;title␇", "␛]0;title␇"},
-		{"a\r\n\tb\x00\x7f", "a␍\n␉b␀␡", "a␍⏎␉b␀␡"},
+		{"a\r\n\tb\x00\x7f", "a␍\n⇥b␀␡", "a␍⏎⇥b␀␡"},
 		{"漢\u200b\u202e", "漢⟨U+200B⟩⟨U+202E⟩", "漢⟨U+200B⟩⟨U+202E⟩"},
 		{"\xe6\xbc", "⟨e6⟩⟨bc⟩", "⟨e6⟩⟨bc⟩"},
 		{"\u009b5m", "⟨U+009B⟩5m", "⟨U+009B⟩5m"},
