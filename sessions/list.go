@@ -84,7 +84,7 @@ func summarize(ctx context.Context, s *Summary) (err error) {
 	dir := s.Dir
 	*s = Summarize(run, slices.Collect(maps.Values(byPos)))
 	s.Dir = dir
-	if s.PID, err = writerOf(s.Dir); err != nil {
+	if s.PID, err = WriterOf(s.Dir); err != nil {
 		return err
 	}
 	switch {

@@ -69,8 +69,9 @@ func ownerOf(f *os.File) string {
 	return "unknown"
 }
 
-// writerOf returns the pid that writes the run in dir, 0 when nobody does.
-func writerOf(dir string) (int, error) {
+// WriterOf returns the pid that writes the run in dir, 0 when nobody does, −1
+// while it is not known yet.
+func WriterOf(dir string) (int, error) {
 	f, err := os.Open(filepath.Join(dir, lockName))
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil

@@ -214,6 +214,11 @@ type Turn struct {
 	NewSample bool `json:"new_sample"`
 	BreakAt   int  `json:"break_at"`
 
+	// Cuts are where the text of each output id ends in Raw, nil when that is not
+	// known. A writer takes the texts of ids from them (Reader.Spell); they are
+	// not kept with the turn.
+	Cuts []int32 `json:"-"`
+
 	Raw       string `json:"raw"` // the reply's text with every marker, "" when the server hides it
 	Reasoning string `json:"reasoning"`
 	Content   string `json:"content"`

@@ -14,7 +14,8 @@ import (
 const dbName = "session.db"
 
 // schemaVersion is kept in PRAGMA user_version. Version 1 had no series,
-// version 2 no output, and no turn that echoes another.
+// version 2 no output, and no turn that echoes another. Of version 3 some files
+// have no vocabulary, which a reader can do without.
 const schemaVersion = 3
 
 // The tables. tr is the trajectory's position in queue order. turn.body is the
@@ -39,7 +40,7 @@ CREATE TABLE tokens (turn INTEGER PRIMARY KEY, prompt BLOB, output BLOB, logprob
 CREATE TABLE patch (tr INTEGER NOT NULL, attempt INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tr, attempt));
 CREATE TABLE evallog (tr INTEGER NOT NULL, attempt INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (tr, attempt));
 CREATE INDEX trajectory_seq ON trajectory (seq);
-` + seriesTable + outputTable
+` + seriesTable + outputTable + vocabularyTable
 
 // seriesTable: n counts the points that were offered; few of a long run stay.
 const seriesTable = "CREATE TABLE IF NOT EXISTS series (n INTEGER PRIMARY KEY, json TEXT NOT NULL);\n"
@@ -53,7 +54,7 @@ const outputTable = `CREATE TABLE IF NOT EXISTS output (
 
 // upgrade brings a file of an earlier version to this one.
 func upgrade(ctx context.Context, db *sql.DB) error {
-	if _, err := db.ExecContext(ctx, seriesTable+outputTable+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
+	if _, err := db.ExecContext(ctx, seriesTable+outputTable+vocabularyTable+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
 		return err
 	}
 	return nil

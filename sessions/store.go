@@ -48,6 +48,9 @@ type Reader interface {
 	// Output is up to n bytes from offset from of what a call printed, as it came;
 	// nothing where the observation has no Output.
 	Output(ctx context.Context, at CallPlace, from int64, n int) ([]byte, error)
+	// Spell gives the texts of those ids that are known: of tokens that were sampled
+	// and came with their text.
+	Spell(ctx context.Context, ids []int32) (map[int32]string, error)
 	// Wake is a capacity-one channel that receives after commits (also those of
 	// another process). Each call subscribes anew; cancel ends it.
 	Wake() (wake <-chan struct{}, cancel func())

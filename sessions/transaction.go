@@ -46,10 +46,11 @@ func (tx *transaction) run(group []*request) (accepted []*request, err error) {
 	return accepted, nil
 }
 
-// rollback undoes the transaction and forgets token sequences that may hold
-// turns of it. SQLite has often undone it itself by then, which is no error.
+// rollback undoes the transaction and forgets token sequences and texts that may
+// be of its turns. SQLite has often undone it itself by then, which is no error.
 func (tx *transaction) rollback(cause error) error {
 	clear(tx.conn.chains)
+	clear(tx.conn.known)
 	if _, err := tx.conn.exec("ROLLBACK"); err != nil && tx.open() {
 		return fmt.Errorf("%w (and the transaction cannot be undone)", cause)
 	}

@@ -58,7 +58,8 @@ func (tx *transaction) storeTurn(r *request) (refusal, err error) {
 	return nil, tx.storeTokens(row, r, open)
 }
 
-// storeTokens adds a new turn's token arrays and lets the sequence grow by them.
+// storeTokens adds a new turn's token arrays, lets the sequence grow by them, and
+// keeps the texts of its ids.
 func (tx *transaction) storeTokens(row int64, r *request, open *openChain) error {
 	t := r.write.Turn
 	prompt := encodePrompt(open.seq, t.PromptIDs)
@@ -69,8 +70,10 @@ func (tx *transaction) storeTokens(row int64, r *request, open *openChain) error
 	if t.PromptIDs == nil {
 		open.last.prompt = -1
 	}
-	_, err := open.next(prompt, t.OutputIDs)
-	return err
+	if _, err := open.next(prompt, t.OutputIDs); err != nil {
+		return err
+	}
+	return tx.storeVocabulary(t)
 }
 
 func (tx *transaction) supersede(tr int, w *Write) (refusal, err error) {

@@ -16,6 +16,7 @@ type writeConn struct {
 	stmts  map[string]*sql.Stmt
 	byKey  map[Key]int
 	chains map[int]*openChain // by trajectory; what the next prompt is compared with
+	known  map[int32]bool     // ids of the vocabulary, as far as this process wrote them
 	points int64              // of the series, offered so far
 }
 
@@ -28,7 +29,7 @@ type openChain struct {
 }
 
 func openWriteConn(ctx context.Context, path, run string) (*writeConn, error) {
-	c := &writeConn{run: run, stmts: map[string]*sql.Stmt{}, byKey: map[Key]int{}, chains: map[int]*openChain{}}
+	c := &writeConn{run: run, stmts: map[string]*sql.Stmt{}, byKey: map[Key]int{}, chains: map[int]*openChain{}, known: map[int32]bool{}}
 	var err error
 	if c.db, err = openDB(path, shared, 1, "journal_mode(WAL)"); err != nil {
 		return nil, err

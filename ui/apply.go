@@ -25,6 +25,10 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 	}
 	if m.trajs != nil && m.at >= w.at {
 		w.at = m.at
+		w.list.now = w.now
+		if w.gauges.gone = m.gone; m.gone {
+			stop(m.trajs)
+		}
 		w.list.apply(m.trajs)
 		w.gauges.tally = count(m.trajs)
 		w.primed = w.primed || m.err == nil
@@ -85,7 +89,10 @@ func (w *Workbench) applyStatus(s *engine.Status) {
 	if s == nil {
 		return
 	}
-	w.gauges.status = s
+	if w.gauges.hits == nil {
+		w.gauges.hits = prefixHits{}
+	}
+	w.gauges.status = w.gauges.hits.fill(s)
 	if w.limits == nil && s.Limits != (engine.Limits{}) {
 		l := s.Limits
 		w.limits = &l
@@ -124,16 +131,21 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 	if e.Key != w.turns.key {
 		return
 	}
+	switch e.Kind {
+	case sessions.KindReply, sessions.KindToolFinished, sessions.KindTurnDone, sessions.KindIntervention, sessions.KindBreak, sessions.KindResampled, sessions.KindPicked:
+	default:
+		return
+	}
 	var at struct {
 		Turn int `json:"turn"`
 	}
 	if err := json.Unmarshal(e.Data, &at); err != nil || at.Turn < 1 {
 		return
 	}
-	switch e.Kind {
-	case sessions.KindReply, sessions.KindToolFinished, sessions.KindTurnDone, sessions.KindIntervention, sessions.KindBreak, sessions.KindResampled, sessions.KindPicked:
-		w.turns.stale[at.Turn] = true
+	for _, c := range []*turnCache{&w.turns, &w.raws, &w.messages} {
+		c.outdated(e.Key, at.Turn)
 	}
+	w.tokens.outdated(e.Key, at.Turn)
 }
 
 // applyFeedback remembers what was injected until the policy has answered it:
@@ -165,7 +177,7 @@ func withKey(k sessions.Key, text string) string {
 // prepare makes the panes ready to be drawn and asks for what they lack.
 func (w *Workbench) prepare() tea.Cmd {
 	w.settle()
-	return tea.Batch(w.loadTurns(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.expire())
+	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.expire())
 }
 
 // settle the panes where they will be drawn; what is missing is noted.
@@ -177,10 +189,18 @@ func (w *Workbench) settle() {
 		if w.turns.last > 0 { // even unseen: the call that waits is in it
 			w.turns.section(w.turns.last - 1)
 		}
+		if c := w.cache(w.tab); c != nil && w.tab != textTab {
+			c.point(t.Key, t.Attempt)
+			c.last = w.turns.last
+		}
+		w.tokens.point(t, w.turns.last)
 	}
+	w.settleFind()
 	a := w.arrange()
 	if in := a.inner(a.view); in.h > 0 && w.w > 0 {
-		if s := w.scroller(); s != nil {
+		if w.atTokens() {
+			w.tokens.settle(in.w-2, in.h-infoRows(in.h))
+		} else if s := w.scroller(); s != nil {
 			s.render(&w.th, w.document(), in.w, in.h, false)
 		}
 	}

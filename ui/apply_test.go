@@ -58,7 +58,7 @@ func TestOneWatch(t *testing.T) {
 		t.Error("a second watch or tick was started")
 	}
 	b.w.route(wakeMsg{})
-	b.w.route(tickMsg{fakeStatus()})
+	b.w.route(tickMsg{status: fakeStatus()})
 	if b.w.watch() == nil || b.w.ticking != true {
 		t.Error("the watch or the tick is not started again")
 	}

@@ -43,7 +43,7 @@ func (w *Workbench) stateLine() line {
 			text += ": " + cleanLine(t.Finish)
 		}
 		return line{{look.role, text}}
-	case w.gauges.ended && w.gauges.tally.still > 0:
+	case (w.gauges.ended || w.gauges.gone) && w.gauges.tally.still > 0:
 		return line{{warn, "run stopped"}}
 	case w.gauges.ended:
 		return line{{strong, "run finished"}}
@@ -63,7 +63,7 @@ func (w *Workbench) barKeys(room int) line {
 		return nil
 	case w.dialog != nil:
 		return line{{strong, "esc"}, {dim, " closes"}}
-	case w.sheet != nil && w.sheet.output != nil && w.sheet.output.typing:
+	case w.find.typing, w.sheet != nil && w.sheet.output != nil && w.sheet.output.typing, w.sheet != nil && w.sheet.typing != nil && w.sheet.typing():
 		return line{{strong, "enter"}, {dim, " looks for it  "}, {strong, "esc"}, {dim, " does not"}}
 	case w.sheet != nil && w.sheet.search != nil && w.sheet.search.typing:
 		return line{{strong, "enter"}, {dim, " asks  "}, {strong, "esc"}, {dim, " does not"}}
@@ -74,16 +74,24 @@ func (w *Workbench) barKeys(room int) line {
 	case w.filtering:
 		return line{{strong, "enter"}, {dim, " keep  "}, {strong, "esc"}, {dim, " clear"}}
 	}
-	here := inList
-	if w.focus == viewFocus {
-		here = inView
-	}
 	l := line{}
-	for _, s := range []scope{debugger, here, anywhere} {
-		l = w.addKeys(l, room-help.width(), func(b *binding) bool { return b.scope == s && b.name != "help" && !b.aside })
+	order := append(append([]scope{debugger}, w.here()...), anywhere)
+	if w.finding() { // its keys are those of the debugger elsewhere
+		order = append([]scope{inFind}, order...)
+	}
+	for i, s := range order {
+		if i > 0 && s == inFind {
+			continue
+		}
+		l = w.addKeys(l, room-help.width(), func(b *binding) bool {
+			return b.scope == s && b.name != "help" && !b.aside && (s != debugger || !w.finding() || !isFindKey(b))
+		})
 	}
 	return append(l, help...)
 }
+
+// isFindKey: while a text is looked for the key is not the debugger's.
+func isFindKey(b *binding) bool { return b.Keys()[0] == "n" }
 
 // sheetBar is the keys that act in the sheet. What closes it comes first.
 func (w *Workbench) sheetBar(room int) line {
@@ -115,6 +123,9 @@ func (w *Workbench) addKeys(l line, room int, which func(*binding) bool) line {
 func (w *Workbench) barName(b *binding) string {
 	if b.name == "pause all" && w.gauges.status != nil && w.gauges.status.Paused {
 		return "go on all" // as wide as the name it stands for
+	}
+	if b.name == "filter" && w.focus == viewFocus {
+		return "find"
 	}
 	return b.name
 }

@@ -21,7 +21,7 @@ func (p *gaugePane) endpoints(w, room int, now time.Time) []line {
 	}
 	var lines []line
 	for _, e := range p.status.Endpoints {
-		lines = append(lines, endpointRow(e, min(name, 24)))
+		lines = append(lines, endpointRow(e, min(name, 24), p.hits.age(now, e.URL)))
 	}
 	last := len(lines) - 1
 	lines[last] = p.withWarning(lines[last], w)
@@ -32,7 +32,7 @@ func (p *gaugePane) endpoints(w, room int, now time.Time) []line {
 func (p *gaugePane) watched(now time.Time) bool { return p.status != nil && !p.ended && !p.silent(now) }
 
 // endpointRow is one of several, its name so many cells wide.
-func endpointRow(e engine.Endpoint, name int) line {
+func endpointRow(e engine.Endpoint, name int, hits time.Duration) line {
 	host := cut(hostOf(e.URL), name)
 	l := line{{plain, " " + host + spaces(name-width(host))}}
 	if e.Healthy {
@@ -50,7 +50,7 @@ func endpointRow(e engine.Endpoint, name int) line {
 	if g == nil {
 		g = &infer.Gauges{}
 	}
-	return append(l, gauges(g, 8)...)
+	return append(l, gauges(g, 8, hits)...)
 }
 
 // problem of an endpoint without its address, which stands beside it.
@@ -98,15 +98,21 @@ func (p *gaugePane) endpoint(cells int, now time.Time) line {
 		l = append(l, up(p.status)...)
 		l.add(plain, "  ")
 	}
-	l = append(l, gauges(&g, cells)...)
+	var hits time.Duration
+	if p.status != nil {
+		for _, e := range p.status.Endpoints {
+			hits = max(hits, p.hits.age(now, e.URL))
+		}
+	}
+	l = append(l, gauges(&g, cells, hits)...)
 	if p.status == nil || len(p.status.GPUs) == 0 {
 		l.add(dim, "  gpu N/A")
 	}
 	return l
 }
 
-// gauges of one endpoint or of all.
-func gauges(g *infer.Gauges, cells int) line {
+// gauges of one endpoint or of all. hits is how old the share of prefix hits is.
+func gauges(g *infer.Gauges, cells int, hits time.Duration) line {
 	var l line
 	put := func(text, name string) {
 		r := plain
@@ -123,7 +129,11 @@ func gauges(g *infer.Gauges, cells int) line {
 	l.add(plain, "  ")
 	put(amount(g.TokensPerSec), "tok/s")
 	l.add(dim, "prefix hits ")
-	return append(l, share(g.PrefixHitRate, 0)...)
+	l = append(l, share(g.PrefixHitRate, 0)...)
+	if hits >= hitsOld {
+		l.add(dim, " "+age(hits)+" ago")
+	}
+	return l
 }
 
 // share of a whole as a meter and a number, N/A when not reported.
@@ -305,7 +315,11 @@ func (p *gaugePane) compactGauges(now time.Time) line {
 		return line{{dim, "no gauges yet"}}
 	}
 	if s.Paused {
-		l.add(warn, "◆ all paused  ")
+		text := "◆ all paused  "
+		if n := p.tally.running; n > 0 {
+			text = fmt.Sprintf("◆ pausing, %d run on  ", n)
+		}
+		l.add(warn, text)
 	}
 	g := s.Total()
 	_, util := spread(s.GPUs, func(g engine.GPU) *float64 { return g.Util })

@@ -15,20 +15,21 @@ import (
 
 // fakeRun is a run in memory: reader and commands at once.
 type fakeRun struct {
-	mu     sync.Mutex // guards all below
-	run    sessions.Run
-	trajs  []sessions.Trajectory
-	turns  map[sessions.Key][]sessions.Turn
-	events []sessions.Event
-	patch  map[sessions.Key][]byte
-	log    map[sessions.Key][]byte
-	output map[sessions.CallPlace][]byte
-	status *engine.Status
-	series []json.RawMessage
-	subs   map[chan struct{}]bool
-	calls  []string // verbs that were used
-	refuse error    // what verbs answer
-	asked  [][2]int // turn ranges that were read
+	mu         sync.Mutex // guards all below
+	run        sessions.Run
+	trajs      []sessions.Trajectory
+	turns      map[sessions.Key][]sessions.Turn
+	events     []sessions.Event
+	patch      map[sessions.Key][]byte
+	log        map[sessions.Key][]byte
+	output     map[sessions.CallPlace][]byte
+	vocabulary map[int32]string
+	status     *engine.Status
+	series     []json.RawMessage
+	subs       map[chan struct{}]bool
+	calls      []string // verbs that were used
+	refuse     error    // what verbs answer
+	asked      [][2]int // turn ranges that were read
 }
 
 func (f *fakeRun) Run() sessions.Run { return f.run }
@@ -79,6 +80,16 @@ func (f *fakeRun) Output(_ context.Context, at sessions.CallPlace, from int64, n
 	data := f.output[at]
 	from = min(from, int64(len(data)))
 	return data[from:min(from+int64(n), int64(len(data)))], nil
+}
+
+func (f *fakeRun) Spell(_ context.Context, ids []int32) (map[int32]string, error) {
+	texts := map[int32]string{}
+	for _, id := range ids {
+		if text, known := f.vocabulary[id]; known {
+			texts[id] = text
+		}
+	}
+	return texts, nil
 }
 
 func (f *fakeRun) Wake() (<-chan struct{}, func()) {

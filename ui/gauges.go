@@ -20,6 +20,8 @@ type gaugePane struct {
 	ended  bool // nothing more will happen
 	since  time.Time
 	series *series
+	hits   prefixHits
+	gone   bool   // no process writes it, and not all have ended
 	driven bool   // from here, not by another process
 	next   string // what to do with it, once ended
 }
@@ -116,7 +118,7 @@ func (p *gaugePane) clock(now time.Time) string {
 // silent is a run of another process that has not written its gauges for a
 // while: whether it still runs cannot be told from here.
 func (p *gaugePane) silent(now time.Time) bool {
-	return !p.driven && p.status != nil && !p.status.At.IsZero() && now.Sub(p.status.At) > gaugesOld
+	return p.gone || !p.driven && p.status != nil && !p.status.At.IsZero() && now.Sub(p.status.At) > gaugesOld
 }
 
 // gaugesOld is when gauges are no longer those of now.

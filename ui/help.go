@@ -19,6 +19,7 @@ type sheet struct {
 	own    func(*Workbench, tea.KeyMsg) (tea.Cmd, bool)
 	output *outputView // nil in other sheets
 	search *searchView // nil in other sheets
+	typing func() bool // a text is being typed; nil: never
 }
 
 // openSheet in the place of the one that is open.
@@ -34,6 +35,10 @@ func (w *Workbench) closeSheet() {
 	}
 	if w.sheet != nil && w.sheet.search != nil {
 		w.sheet.search.quit()
+	}
+	if w.sheet != nil && w.sheet.opener == acrossKey {
+		w.across.typing = false
+		w.across.hunt.end()
 	}
 	w.sheet = nil
 	w.whatIf.end()
@@ -95,7 +100,9 @@ var glyphs = [][2]string{
 	{"·◔○▶◆◇◕", "queued, init, ready, running, held, ran (waits for eval), evaluating"},
 	{"✔ ✘ –", "done with reward 1 or more, with less, without a reward"},
 	{"! ×", "failed, cancelled"},
+	{"◌", "stopped with its process; rollbench resume goes on"},
 	{"⊘ ✎ ≠", "masked (out of the gradient), intervened (changed by a person), token prefix broken"},
+	{"░ ▒ ▓ –", "a token's logprob: under −0.1, under −1, under −3, absent; underlined: it trains"},
 	{"▲", "asks before it acts"},
 }
 

@@ -15,7 +15,10 @@ const hostile = "\x1b]0;owned\x07\x1b]52;c;ZXZpbA==\x07\x1b[2J\x1b[31m漢\u202e\
 // Whatever any field of a session says, the screen holds no escape sequence
 // but its own colours and keeps its shape.
 func TestHostileEverywhere(t *testing.T) {
-	f := fakeWhole()
+	f := fakeTokenized()
+	for id := range f.vocabulary {
+		f.vocabulary[id] = hostile + f.vocabulary[id]
+	}
 	f.run.ID, f.run.Title, f.run.Model, f.run.Endpoint, f.run.Policy = hostile, hostile, hostile, hostile, hostile
 	for i := range f.trajs {
 		t := &f.trajs[i]
@@ -41,7 +44,7 @@ func TestHostileEverywhere(t *testing.T) {
 		e.URL, e.Problem, e.Capabilities.Server = hostile, hostile, hostile
 	}
 	for _, wh := range [][2]int{{80, 24}, {120, 40}, {60, 20}, {30, 8}} {
-		for _, keys := range []string{"", "jj<enter>", "jj3", "jj4", "jj5", "k", "jje", "jjX", "jji", "q", "E", "?", "cm", "/x", "jjxno<ctrl+s>", "G<enter>g"} {
+		for _, keys := range []string{"", "jj<enter>", "jj3", "jj4", "jj5", "jj6", "6{g", "jj7", "7g", "jj8", "8g", "<ctrl+f>end<enter>", "<ctrl+f>end<enter>jj<enter>", "jj<enter>/end<enter>n", "k", "jje", "jjX", "jji", "q", "E", "?", "cm", "/x", "jjxno<ctrl+s>", "G<enter>g"} {
 			b := open(t, f, wh[0], wh[1], func(o *Options) { o.Export = fakeExport })
 			f.write(fakeNow(), f.trajs[0].Key, sessions.KindWarning, sessions.Warning{Text: hostile})
 			b.pull()
@@ -55,8 +58,9 @@ func TestHostileEverywhere(t *testing.T) {
 				if n := ansi.StringWidth(r); n != wh[0] {
 					t.Errorf("%v %q: row %d is %d columns wide: %q", wh, keys, i, n, r)
 				}
-				// The form to edit a call shows its text in full, controls as dots.
-				if keys != "jje" && strings.Contains(r, "owned") {
+				// The form to edit a call shows its text in full, controls as dots; the
+				// views of what was exactly said, by their signs.
+				if keys != "jje" && !strings.ContainsAny(keys, "678") && strings.Contains(r, "owned") {
 					t.Errorf("%v %q: row %d shows what an escape sequence carried: %q", wh, keys, i, r)
 				}
 			}
@@ -66,7 +70,7 @@ func TestHostileEverywhere(t *testing.T) {
 
 // soil every text of a turn.
 func soil(t *sessions.Turn) {
-	t.Reasoning, t.Content, t.Finish = hostile, hostile, hostile
+	t.Reasoning, t.Content, t.Finish, t.Model, t.Raw = hostile, hostile, hostile, hostile, t.Raw+hostile
 	for i := range t.New {
 		t.New[i].Content, t.New[i].Role = hostile, hostile
 	}

@@ -31,10 +31,13 @@ func (w *Workbench) key(m tea.KeyMsg) tea.Cmd {
 	if w.filtering {
 		return w.filterKey(m)
 	}
+	if w.find.typing {
+		return w.findTyped(m)
+	}
 	if w.sheet != nil {
 		return w.sheetKey(m)
 	}
-	b := findKey(w.table, m, w.focus)
+	b := w.findKey(m)
 	if b == nil {
 		return nil
 	}
@@ -54,6 +57,10 @@ func (w *Workbench) act(b *binding, m tea.KeyMsg) tea.Cmd {
 	a := w.arrange()
 	if w.focus == listFocus {
 		w.list.key(k, a.inner(a.list).h)
+	} else if w.atTokens() {
+		if _, say := w.tokens.press(k, a.inner(a.view).h); say != "" {
+			w.toasts.add(w.now, note, say)
+		}
 	} else if s := w.scroller(); s != nil {
 		in := a.inner(a.view)
 		s.key(w.document(), k, in.w, in.h)

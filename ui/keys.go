@@ -21,10 +21,13 @@ const (
 	inOutput scope = "In a full output"
 	inSearch scope = "In a search of the repository"
 	inBreaks scope = "In the breakpoints"
+	inTokens scope = "In the tokens"
+	inFind   scope = "While a text is looked for in a view"
+	inAcross scope = "In the list of places found"
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inOutput, inSearch, inBreaks, inWhatIf}
+var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inFind, inAcross, inOutput, inSearch, inBreaks, inWhatIf}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -87,16 +90,20 @@ func globalKeys() []binding {
 		{Binding: on("the patch", "3"), scope: anywhere, do: doGoto(viewFocus, patchTab)},
 		{Binding: on("the verifier's output", "4"), scope: anywhere, do: doGoto(viewFocus, verifierTab)},
 		{Binding: on("the events", "5"), scope: anywhere, do: doGoto(viewFocus, eventsTab)},
+		{Binding: on("the tokens of the turn, with logprobs and loss mask", "6"), scope: anywhere, do: doGoto(viewFocus, tokensTab)},
+		{Binding: on("the exact prompt and reply of the turn", "7"), scope: anywhere, do: doGoto(viewFocus, rawTab)},
+		{Binding: on("the messages of the turn as JSON", "8"), scope: anywhere, do: doGoto(viewFocus, messagesTab)},
 		{Binding: on("the view before this one", "["), scope: anywhere, do: doTurnTab(-1)},
 		{Binding: on("the view after this one", "]"), scope: anywhere, do: doTurnTab(1)},
 		{Binding: on("give the pane the whole screen, and back", "z"), name: "zoom", scope: anywhere, do: doZoom},
 		{Binding: on("stay at the end as it grows, or stop that", "F"), name: "follow", scope: anywhere, do: doFollow},
-		{Binding: on("filter the list: every word must match, !word must not", "/"), name: "filter", scope: anywhere, do: doFilter},
+		{Binding: on("filter the list: every word must match, !word must not, tokens>8k turns<5 reward>=1 bound; in a view look for a text", "/"), name: "filter", scope: anywhere, can: canSlash, do: doSlash},
+		{Binding: on("look for a text in all turns of all trajectories", acrossKey), name: "find all", scope: anywhere, do: doAcross},
 		{Binding: on("copy: the chosen name in the list, the block under the cursor elsewhere", "y"), scope: anywhere, can: canCopy, do: doCopy},
 		{Binding: on("copy the run's id and the chosen name", "Y"), scope: anywhere, do: doCopyID},
 		{Binding: on("all messages so far", "m"), scope: anywhere, over: true, do: doMessages},
 		{Binding: on("all keys", "?"), name: "help", scope: anywhere, over: true, do: doHelp},
-		{Binding: on("back: close, unzoom, clear the filter, to the list; never stops work", "esc"), scope: anywhere, do: doBack},
+		{Binding: on("back: close, end a search, unzoom, clear the filter, to the list; never stops work", "esc"), scope: anywhere, do: doBack},
 		{Binding: on("suspend to the shell; work stands still until fg", "ctrl+z"), scope: anywhere, do: func(*Workbench) tea.Cmd { return tea.Suspend }},
 		{Binding: on("quit; asks only while work is running", "q", "ctrl+c"), name: "quit", scope: anywhere, do: doQuit},
 	}
@@ -116,6 +123,9 @@ func paneKeys() []binding {
 		{Binding: on("unfold the group", "right"), scope: inList},
 		{Binding: on("fold all groups", "-"), scope: inList},
 		{Binding: on("unfold all groups", "+", "="), scope: inList},
+		{Binding: on("sort by the next column", ">"), name: "sort", scope: inList, do: doSort(1)},
+		{Binding: on("sort by the column before", "<"), scope: inList, do: doSort(-1)},
+		{Binding: on("sort the other way round", "~"), scope: inList, can: canTurn, do: doTurnSort},
 
 		{Binding: on("one row up", "up", "k"), scope: inView},
 		{Binding: on("one row down", "down", "j"), scope: inView},
@@ -129,6 +139,18 @@ func paneKeys() []binding {
 		{Binding: on("unfold it", "right"), scope: inView, do: doFold(yes())},
 		{Binding: on("fold it", "left"), scope: inView, do: doFold(new(bool))},
 		{Binding: on("open all that the call under the cursor printed, also what the model did not see", outputKey), name: "output", scope: inView, can: canOutput, do: doOutput},
+
+		{Binding: on("to the token before", "left"), scope: inTokens},
+		{Binding: on("to the token after", "right"), scope: inTokens},
+		{Binding: on("to the next token whose logprob is under the threshold", "J"), name: "next low", scope: inTokens},
+		{Binding: on("to the one before", "K"), name: "low before", scope: inTokens},
+		{Binding: on("another threshold: −2, −3, −4.6, −1", "T"), name: "threshold", scope: inTokens},
+
+		{Binding: on("to the next place; without a capital letter both cases count", "n"), name: "next", scope: inFind, do: doFindNext(1)},
+		{Binding: on("to the one before", "N"), name: "before", scope: inFind, do: doFindNext(-1)},
+
+		{Binding: on("go to the place in its transcript", "enter"), name: "go there", scope: inAcross, can: canGoThere, do: doGoThere},
+		{Binding: on("look for another text", "/"), name: "find", scope: inAcross, do: doAcrossType},
 
 		{Binding: on("look for a text; without a capital letter both cases", "/"), name: "find", scope: inOutput, do: doFind},
 		{Binding: on("to the next place that matches", "n"), name: "next", scope: inOutput, can: canFindAgain, do: doFindAgain(1)},
@@ -146,12 +168,9 @@ func paneKeys() []binding {
 func yes() *bool { v := true; return &v }
 
 // findKey looks in the pane with the keys first.
-func findKey(table []binding, m tea.KeyMsg, focus pane) *binding {
-	here := inList
-	if focus == viewFocus {
-		here = inView
-	}
-	for _, s := range []scope{here, debugger, anywhere} {
+func (w *Workbench) findKey(m tea.KeyMsg) *binding {
+	table := w.table
+	for _, s := range append(w.here(), debugger, anywhere) {
 		for i := range table {
 			if table[i].scope == s && key.Matches(m, table[i].Binding) {
 				return &table[i]
@@ -159,6 +178,20 @@ func findKey(table []binding, m tea.KeyMsg, focus pane) *binding {
 		}
 	}
 	return nil
+}
+
+// here is where the keys of the pane act, those that come first before others.
+func (w *Workbench) here() (list []scope) {
+	if w.focus == listFocus {
+		return []scope{inList}
+	}
+	if w.finding() {
+		list = append(list, inFind)
+	}
+	if w.atTokens() {
+		list = append(list, inTokens)
+	}
+	return append(list, inView)
 }
 
 // inSheet reports whether the key acts while the sheet is open.

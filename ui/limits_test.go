@@ -52,7 +52,7 @@ func TestLimitsFormMeanwhile(t *testing.T) {
 	b.keys("L")
 	s := *f.status
 	s.Limits.Run = 3
-	b.send(tickMsg{&s})
+	b.send(tickMsg{status: &s})
 	b.keys("<ctrl+u>9<ctrl+s>")
 	if got := strings.Join(f.calls, "; "); got != `limits 9 3 2 16 0 ""` {
 		t.Errorf("engine was asked %q", got)

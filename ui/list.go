@@ -2,7 +2,6 @@ package ui
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"rollbench/sessions"
@@ -14,6 +13,8 @@ type listPane struct {
 	groups []group
 	folded map[string]bool
 	filter string
+	sort   sorting
+	now    time.Time // of the newest frame or state: the column time is sorted by it
 	rows   []listRow
 	at     int // chosen row
 	top    int // first row drawn
@@ -52,7 +53,7 @@ func (p *listPane) rebuild() { p.rebuildAt(p.identity()) }
 
 // rebuildAt makes the rows and then looks for the row it stood on.
 func (p *listPane) rebuildAt(instance string, id int) {
-	terms := strings.Fields(strings.ToLower(p.filter))
+	terms := parseTerms(p.filter)
 	p.rows = p.rows[:0]
 	for gi := range p.groups {
 		g := &p.groups[gi]
@@ -62,9 +63,9 @@ func (p *listPane) rebuildAt(instance string, id int) {
 				g.shown = append(g.shown, mi)
 			}
 		}
-		if len(g.shown) == 0 {
-			continue
-		}
+	}
+	for _, gi := range p.arrange(p.now) {
+		g := &p.groups[gi]
 		p.rows = append(p.rows, listRow{gi, -1})
 		if !p.folded[g.instance] {
 			for _, mi := range g.shown {
@@ -115,6 +116,19 @@ func (p *listPane) find(instance string, id int) {
 	if p.at+1 < len(p.rows) && p.rows[p.at].member < 0 && p.rows[p.at+1].member >= 0 {
 		p.at++ // a trajectory rather than its group
 	}
+}
+
+// show a trajectory: a filter or a fold that hides it is taken away.
+func (p *listPane) show(k sessions.Key) bool {
+	on := func() bool { t, one := p.chosen(); return one && t.Key == k }
+	for _, reveal := range []func(){func() {}, func() { delete(p.folded, k.Instance) }, func() { p.filter = "" }} {
+		reveal()
+		p.rebuildAt(k.Instance, k.ID)
+		if on() {
+			return true
+		}
+	}
+	return false
 }
 
 // chosen trajectory; ok is false while a group is chosen or there is none.

@@ -160,24 +160,6 @@ func (p *listPane) groupRow(g group, c columns) line {
 
 func reward2(m float64) string { return fmt.Sprintf("%.2f", m) }
 
-// matches reports whether every term is in what is known of the trajectory.
-func matches(t sessions.Trajectory, terms []string) bool {
-	if len(terms) == 0 {
-		return true
-	}
-	text := strings.ToLower(haystack(t))
-	for _, term := range terms {
-		if not, ok := strings.CutPrefix(term, "!"); ok && not != "" {
-			if strings.Contains(text, not) {
-				return false
-			}
-		} else if !strings.Contains(text, term) {
-			return false
-		}
-	}
-	return true
-}
-
 // haystack is the words a filter can match: state, reason, tool, and masked,
 // intervened, dropped, solved, wrong, tag=WORD, and the note.
 func haystack(t sessions.Trajectory) string {

@@ -8,42 +8,94 @@ import (
 	"rollbench/sessions"
 )
 
-// turnsMsg brings turns, already laid out as sections.
+// turnsMsg brings turns, already laid out as sections of a tab.
 type turnsMsg struct {
+	tab      tab
 	key      sessions.Key
 	attempt  int
 	from, to int
 	turns    []sessions.Turn
 	views    map[int]*section
+	missing  error // why some of it is not known
 	err      error
 }
 
+// cache of the turns in a tab, nil where it has none.
+func (w *Workbench) cache(t tab) *turnCache {
+	switch t {
+	case textTab:
+		return &w.turns
+	case rawTab:
+		return &w.raws
+	case messagesTab:
+		return &w.messages
+	}
+	return nil
+}
+
 // loadTurns reads the turns that the screen wants. One read at a time: while
-// it is under way the next wishes add up.
+// it is under way the next wishes add up. Those of the transcript come first:
+// what can be done with a held trajectory is told by them.
 func (w *Workbench) loadTurns() tea.Cmd {
 	if w.loading || w.turns.key.IsZero() {
 		return nil
 	}
-	near := w.turns.last
-	if s := w.scrolls[scrollKey{w.turns.key, textTab}]; s != nil && !s.follow {
+	for _, t := range []tab{textTab, w.tab} {
+		if c := w.cache(t); c != nil && c.key == w.turns.key {
+			if cmd := w.loadInto(t, c); cmd != nil {
+				return cmd
+			}
+		}
+	}
+	return nil
+}
+
+func (w *Workbench) loadInto(t tab, c *turnCache) tea.Cmd {
+	near := c.last
+	if s := w.scrolls[scrollKey{c.key, t}]; s != nil && !s.follow {
 		near = s.cursor.section + 1
 	}
-	from, to := w.turns.ask(near)
+	from, to := c.ask(near)
 	if from == 0 {
 		return nil
 	}
 	w.loading = true
-	key, attempt := w.turns.key, w.turns.attempt
+	read := turnReader{w.opt.Reader, w.spelling(), t, c.key, c.attempt}
 	return w.job(func(ctx context.Context) tea.Msg {
-		turns, err := w.opt.Reader.Turns(ctx, key, attempt, from, to, false)
-		return turnsMsg{key, attempt, from, to, turns, viewTurns(turns), err}
+		m := read.views(ctx, from, to)
+		m.tab, m.key, m.attempt, m.from, m.to = t, read.key, read.attempt, from, to
+		return m
 	})
+}
+
+// turnReader reads turns of an attempt as a tab shows them.
+type turnReader struct {
+	reader  sessions.Reader
+	spell   spelling
+	tab     tab
+	key     sessions.Key
+	attempt int
+}
+
+func (r turnReader) views(ctx context.Context, from, to int) turnsMsg {
+	view := viewTurn
+	switch r.tab {
+	case rawTab:
+		return r.raws(ctx, from, to)
+	case messagesTab:
+		view = viewMessages
+	}
+	turns, err := r.reader.Turns(ctx, r.key, r.attempt, from, to, false)
+	return turnsMsg{turns: turns, views: byTurn(turns, view), err: err}
 }
 
 // applyTurns shows a failed read in the place of the turns, so that it is not
 // asked for again and again.
 func (w *Workbench) applyTurns(m turnsMsg) {
 	w.loading = false
+	if m.missing != nil {
+		w.complain(m.missing)
+	}
 	if m.err != nil {
 		w.complain(m.err)
 		m.views = map[int]*section{}
@@ -51,8 +103,9 @@ func (w *Workbench) applyTurns(m turnsMsg) {
 			m.views[n] = &section{blocks: []block{{id: "error", label: "✘ error", labelRole: fail, text: cleanLine(m.err.Error())}}}
 		}
 	}
-	if m.key == w.turns.key && m.attempt == w.turns.attempt {
-		w.turns.put(m.turns, m.views, m.from, m.to)
+	if c := w.cache(m.tab); m.key == c.key && m.attempt == c.attempt {
+		c.put(m.turns, m.views, m.from, m.to)
+		w.turns.last = max(w.turns.last, c.last)
 	}
 }
 
@@ -76,7 +129,7 @@ type pageMsg struct {
 // chosen trajectory, when they are looked at and not there yet.
 func (w *Workbench) loadPage() tea.Cmd {
 	t, ok := w.list.chosen()
-	if !ok || w.tab == textTab || w.pageLoading {
+	if !ok || !w.tab.ofPage() || w.pageLoading {
 		return nil
 	}
 	want := pageKey{t.Key, t.Attempt, w.tab}

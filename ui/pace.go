@@ -33,18 +33,32 @@ func (p *gaugePane) pace(w int, now time.Time) line {
 	case s == nil:
 		l.add(dim, "no gauges: the engine has not reported yet")
 		return l
+	case p.gone:
+		return append(l, p.over()...)
 	case p.silent(now):
 		l.add(warn, "no news for "+age(now.Sub(s.At)))
 		l.add(dim, ": if its process is gone, rollbench resume goes on")
 		return l
 	case s.Paused: // neither speed nor end mean anything now
-		l.add(warn, "◆ everything is paused")
+		l.add(warn, p.pausing())
 		if p.driven {
 			l.add(dim, ": P continues")
 		}
 		return append(append(l, isolation(s)...), p.old(now)...)
 	}
 	return append(l, choose(w-1, p.paceParts(now))...)
+}
+
+// pausing says that everything is paused, once nothing is on its way to a gate.
+func (p *gaugePane) pausing() string {
+	switch n := p.tally.running; n {
+	case 0:
+		return "◆ everything is paused"
+	case 1:
+		return "◆ pausing: 1 runs on to its next gate"
+	default:
+		return fmt.Sprintf("◆ pausing: %d run on to their next gates", n)
+	}
 }
 
 // part of a line. Where not all fit, those of the lowest rank stay.

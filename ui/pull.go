@@ -28,6 +28,7 @@ type dataMsg struct {
 	events []sessions.Event
 	seq    int64
 	status *engine.Status
+	gone   bool // no process writes the run
 	more   bool // there are further events
 	err    error
 }
@@ -36,7 +37,10 @@ type dataMsg struct {
 type wakeMsg struct{}
 
 // tickMsg brings new gauges.
-type tickMsg struct{ status *engine.Status }
+type tickMsg struct {
+	status *engine.Status
+	gone   bool // no process writes the run
+}
 
 // engineDoneMsg says that the engine has finished.
 type engineDoneMsg struct{}
@@ -59,6 +63,7 @@ func (w *Workbench) pull() tea.Cmd {
 			}
 		}
 		m.status = w.readStatus(ctx, &m.err)
+		m.gone = w.isGone(&m.err)
 		return m
 	})
 }
@@ -81,6 +86,18 @@ func (w *Workbench) readStatus(ctx context.Context, failed *error) *engine.Statu
 		return nil
 	}
 	return s
+}
+
+// isGone asks whether a process still writes the run, where it is another's.
+func (w *Workbench) isGone(failed *error) bool {
+	if w.opt.Commands != nil || w.opt.Written == nil {
+		return false
+	}
+	written, err := w.opt.Written()
+	if err != nil && *failed == nil {
+		*failed = err
+	}
+	return err == nil && !written
 }
 
 // watch waits for the next commit, but not before pullEvery has passed. There
@@ -118,10 +135,11 @@ func (w *Workbench) tick() tea.Cmd {
 		}
 		var failed error
 		s := w.readStatus(ctx, &failed)
+		gone := w.isGone(&failed)
 		if failed != nil {
 			return dataMsg{err: failed, seq: -1}
 		}
-		return tickMsg{s}
+		return tickMsg{s, gone}
 	})
 }
 
@@ -133,7 +151,7 @@ func (w *Workbench) tickAfter() time.Duration {
 		return 0
 	case w.stream() != nil:
 		return streamEvery
-	case c.all > 0 && c.still == c.held:
+	case w.gauges.gone, c.all > 0 && c.still == c.held:
 		return idleEvery
 	}
 	return gaugeEvery

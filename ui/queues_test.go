@@ -181,7 +181,7 @@ func TestQueuesLive(t *testing.T) {
 	s := *f.status
 	s.Eval.Waiting = 77
 	f.status = &s
-	b.send(tickMsg{f.status})
+	b.send(tickMsg{status: f.status})
 	if !has("eval     77") {
 		t.Errorf("the gauges are not followed:\n%s", ansi.Strip(b.w.View()))
 	}
@@ -189,12 +189,12 @@ func TestQueuesLive(t *testing.T) {
 	f.series = f.series[:100]
 	f.mu.Unlock()
 	now = now.Add(seriesLooked - 1)
-	b.send(tickMsg{f.status})
+	b.send(tickMsg{status: f.status})
 	if !has("10:12:40") {
 		t.Error("the series was read before its time")
 	}
 	now = now.Add(1)
-	b.send(tickMsg{f.status})
+	b.send(tickMsg{status: f.status})
 	if has("10:12:40") || !has("10:01:39") {
 		t.Errorf("the series is not read again:\n%s", ansi.Strip(b.w.View()))
 	}

@@ -21,14 +21,18 @@ var ErrLeftRunning = errors.New("left with work running")
 // Options of the workbench.
 type Options struct {
 	Reader   sessions.Reader
-	Commands Commands        // nil: read only (finished, or another process runs it)
-	Export   Exporter        // nil: exporting is not offered
-	WhatIf   Simulator       // nil: simulating is not offered
-	Search   Searcher        // nil: no repository is indexed
-	Done     <-chan struct{} // closed when the engine has finished; nil: no engine here
-	NoColor  bool
-	Theme    string // default, light, mono; "" asks COLORFGBG, else default
-	Editor   string // "": $VISUAL, $EDITOR, vi
+	Commands Commands             // nil: read only (finished, or another process runs it)
+	Written  func() (bool, error) // whether a process writes the run; nil: not asked, as where Commands are
+	Export   Exporter             // nil: exporting is not offered
+	WhatIf   Simulator            // nil: simulating is not offered
+	Search   Searcher             // nil: no repository is indexed
+	// Spell gives texts of ids that the session does not know, as far as they can be
+	// told; nil: they are not.
+	Spell   func(ctx context.Context, ids []int32) (map[int32]string, error)
+	Done    <-chan struct{} // closed when the engine has finished; nil: no engine here
+	NoColor bool
+	Theme   string // default, light, mono; "" asks COLORFGBG, else default
+	Editor  string // "": $VISUAL, $EDITOR, vi
 
 	Input  io.Reader // default: the terminal
 	Output io.Writer // default: the terminal

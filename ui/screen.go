@@ -28,7 +28,7 @@ func (w *Workbench) screen() []string {
 	}
 	rows = append(rows, w.bottomLine(w.w))
 	if t, shown := w.toasts.shown(w.now); shown {
-		t.draw(&w.th, rows, w.w)
+		t.draw(&w.th, rows, w.toastBox(len(rows)), w.w)
 	}
 	if w.dialog != nil {
 		drawDialog(&w.th, rows, w.dialog, w.w)
@@ -83,13 +83,17 @@ func (w *Workbench) listTitle() line {
 }
 
 func (w *Workbench) listNote() line {
-	if w.arrange().mode == single {
-		return w.tabLine()
+	if a := w.arrange(); a.mode == single {
+		return w.tabLine(a.list.w - w.listTitle().width() - 7)
 	}
 	if len(w.list.rows) == 0 {
 		return nil
 	}
-	return line{{dim, fmt.Sprintf("%d/%d", w.list.at+1, len(w.list.rows))}}
+	l := line{{dim, fmt.Sprintf("%d/%d", w.list.at+1, len(w.list.rows))}}
+	if sorted := w.list.sortNote(); sorted != nil {
+		l = append(append(sorted, seg{dim, "  "}), l...)
+	}
+	return l
 }
 
 func (w *Workbench) drawView(a arrangement) []string {
@@ -100,7 +104,9 @@ func (w *Workbench) drawView(a arrangement) []string {
 	has := w.focus == viewFocus && w.sheet == nil
 	var rows []string
 	follow := false
-	if s := w.scroller(); s != nil {
+	if w.atTokens() {
+		rows, follow = w.tokens.render(&w.th, in.w, in.h, has), w.tokens.follow
+	} else if s := w.scroller(); s != nil {
 		rows = s.render(&w.th, w.document(), in.w, in.h, has)
 		follow = s.follow
 	}
@@ -108,7 +114,17 @@ func (w *Workbench) drawView(a arrangement) []string {
 	if follow {
 		note = line{{dim, "follow"}}
 	}
-	return w.dress(a, a.view, has, caption{title: w.viewTitle(), foot: w.tabLine(), footNote: note}, rows)
+	title := w.viewTitle()
+	if f := w.findTitle(); f != nil {
+		title = f
+	}
+	room := a.view.w - 6
+	if a.mode != wide { // beside the title, see edge
+		room = a.view.w - title.width() - 7
+	} else if note != nil {
+		room -= note.width() + 3
+	}
+	return w.dress(a, a.view, has, caption{title: title, foot: w.tabLine(room), footNote: note}, rows)
 }
 
 // viewTitle is the chosen trajectory, its result and how much of its budgets it
@@ -141,34 +157,6 @@ func (w *Workbench) viewTitle() line {
 	}
 	if t.Budget > 0 {
 		l.add(dim, fmt.Sprintf(" %s/%s", short(float64(t.Tokens)), short(float64(t.Budget))))
-	}
-	return l
-}
-
-// tabLine names the views; on small screens the list is one of them.
-func (w *Workbench) tabLine() line {
-	alone := w.arrange().mode == single
-	if _, one := w.list.chosen(); !one && !alone {
-		return nil
-	}
-	l := line{}
-	if alone {
-		r := dim
-		if w.focus == listFocus {
-			r = strong
-		}
-		l.add(r, "list")
-		l.add(dim, " · ")
-	}
-	for i := tab(0); i < tabs; i++ {
-		if i > 0 {
-			l.add(dim, " · ")
-		}
-		r := dim
-		if i == w.tab && (!alone || w.focus == viewFocus) {
-			r = strong
-		}
-		l.add(r, tabNames[i])
 	}
 	return l
 }

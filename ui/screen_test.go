@@ -52,11 +52,13 @@ func (b *bench) send(m tea.Msg) {
 	b.t.Helper()
 	b.w.now = b.w.opt.Clock()
 	cmd := b.w.route(m)
-	if _, isKey := m.(tea.KeyMsg); isKey {
+	switch m.(type) {
+	case tea.KeyMsg, huntMsg:
 		b.do(cmd)
 	}
 	b.w.settle()
 	b.do(b.w.loadTurns())
+	b.do(b.w.loadTokens())
 	b.do(b.w.loadPage())
 	b.do(b.w.loadHistory())
 	b.do(b.w.loadOutput())
@@ -71,7 +73,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	m := cmd()
 	b.last = m
 	switch m.(type) {
-	case verbMsg, exportMsg, copiedMsg, turnsMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg:
+	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg:
 		b.send(m)
 	}
 }
@@ -95,7 +97,7 @@ var keyTypes = map[string]tea.KeyType{
 	"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "shift+tab": tea.KeyShiftTab, "up": tea.KeyUp, "down": tea.KeyDown,
 	"left": tea.KeyLeft, "right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
 	"f5": tea.KeyF5, "f9": tea.KeyF9, "f10": tea.KeyF10, "f11": tea.KeyF11, "ctrl+s": tea.KeyCtrlS, "ctrl+e": tea.KeyCtrlE, "ctrl+t": tea.KeyCtrlT,
-	"ctrl+c": tea.KeyCtrlC, "ctrl+u": tea.KeyCtrlU, "ctrl+w": tea.KeyCtrlW, "ctrl+z": tea.KeyCtrlZ, "backspace": tea.KeyBackspace, "delete": tea.KeyDelete,
+	"ctrl+c": tea.KeyCtrlC, "ctrl+f": tea.KeyCtrlF, "ctrl+u": tea.KeyCtrlU, "ctrl+w": tea.KeyCtrlW, "ctrl+z": tea.KeyCtrlZ, "backspace": tea.KeyBackspace, "delete": tea.KeyDelete,
 }
 
 func keyMsg(t *testing.T, name string) tea.KeyMsg {
@@ -105,6 +107,9 @@ func keyMsg(t *testing.T, name string) tea.KeyMsg {
 	}
 	if k, ok := keyTypes[name]; ok {
 		return tea.KeyMsg{Type: k}
+	}
+	if name == "lt" {
+		name = "<"
 	}
 	if len([]rune(name)) != 1 {
 		t.Fatalf("no key %q", name)
@@ -164,6 +169,7 @@ func TestScreens(t *testing.T) {
 		{"running", "jjj<enter>"},
 		{"zoom", "jj<enter>z"},
 		{"filter", "/masked"},
+		{"sorted", ">>>>>"},
 		{"nomatch", "/zzz<enter>"},
 		{"help", "?"},
 		{"messages", "sm"},

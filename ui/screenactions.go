@@ -12,29 +12,15 @@ func doTab(w *Workbench) tea.Cmd {
 	return nil
 }
 
-func doGoto(p pane, t tab) func(*Workbench) tea.Cmd {
-	return func(w *Workbench) tea.Cmd {
-		w.focus = p
-		if p == viewFocus {
-			w.tab = t
-		}
-		return nil
-	}
-}
-
-func doTurnTab(step int) func(*Workbench) tea.Cmd {
-	return func(w *Workbench) tea.Cmd {
-		w.tab = tab((int(w.tab) + step + int(tabs)) % int(tabs))
-		return nil
-	}
-}
-
 func doZoom(w *Workbench) tea.Cmd {
 	w.zoom = !w.zoom
 	return nil
 }
 
 func doFollow(w *Workbench) tea.Cmd {
+	if w.atTokens() {
+		w.tokens.toTurn(w.tokens.turn, !w.tokens.follow)
+	}
 	if s := w.scroller(); s != nil {
 		s.follow = !s.follow
 	}
@@ -94,6 +80,8 @@ func doMessages(w *Workbench) tea.Cmd {
 // doBack goes back one level at a time. It never stops work.
 func doBack(w *Workbench) tea.Cmd {
 	switch {
+	case w.finding():
+		w.find.quit()
 	case w.zoom:
 		w.zoom = false
 	case w.focus == viewFocus:
@@ -181,6 +169,12 @@ func canCopy(w *Workbench) string {
 		}
 		return ""
 	}
+	if w.atTokens() {
+		if w.tokens.shows() && w.tokens.n > 0 {
+			return ""
+		}
+		return "there is nothing to copy here yet"
+	}
 	if s := w.scroller(); s == nil || s.block(w.document(), w.viewWidth()) == nil {
 		return "there is nothing to copy here yet"
 	}
@@ -194,6 +188,9 @@ func doCopy(w *Workbench) tea.Cmd {
 		}
 		g, _ := w.list.chosenGroup()
 		return w.copyText("the instance's name", g.instance)
+	}
+	if w.atTokens() {
+		return w.copyText("the token", w.tokens.copied())
 	}
 	b := w.scroller().block(w.document(), w.viewWidth())
 	text := b.text

@@ -17,6 +17,9 @@ type scroller struct {
 	top    place // first row drawn
 	cursor place
 	follow bool // stay at the end as it grows
+	// pinned: the cursor's row is to be the first. A section that is not loaded has
+	// one row only, so that it could not be yet.
+	pinned bool
 	folds  folds
 }
 
@@ -87,13 +90,18 @@ func before(a, b place) bool {
 // settle puts cursor and top where they can be drawn in h rows.
 func (s *scroller) settle(d document, w, h int) {
 	h = max(h, 1)
+	if d.count() == 0 {
+		s.top, s.cursor = place{}, place{}
+		return
+	}
 	if s.follow {
 		s.cursor = place{d.count() - 1, -1}
 	}
 	s.cursor = s.clamp(d, s.cursor, w)
 	s.top = s.clamp(d, s.top, w)
-	if before(s.cursor, s.top) {
+	if before(s.cursor, s.top) || s.pinned {
 		s.top = s.cursor
+		s.pinned = s.pinned && d.section(s.cursor.section) == nil
 	}
 	if last := s.move(d, s.top, h-1, w); before(last, s.cursor) {
 		s.top = s.move(d, s.cursor, -(h - 1), w)
@@ -108,6 +116,10 @@ func (s *scroller) settle(d document, w, h int) {
 // key moves the cursor; it reports whether the key was its own.
 func (s *scroller) key(d document, k string, w, h int) bool {
 	s.settle(d, w, h)
+	if d.count() == 0 {
+		return false
+	}
+	s.pinned = k == "{" || k == "}"
 	switch k {
 	case "up", "k":
 		s.cursor = s.move(d, s.cursor, -1, w)

@@ -26,8 +26,8 @@ func (w *Workbench) document() document {
 		}
 		return &page{}
 	}
-	if w.tab == textTab {
-		return &w.turns
+	if c := w.cache(w.tab); c != nil {
+		return c
 	}
 	if w.page != nil && w.pageKey == (pageKey{t.Key, t.Attempt, w.tab}) {
 		return w.page
@@ -35,9 +35,13 @@ func (w *Workbench) document() document {
 	return textPage("…", prose, dim)
 }
 
-// scroller of what is shown, remembered for each trajectory and view.
+// scroller of what is shown, remembered for each trajectory and view. The tokens
+// have none.
 func (w *Workbench) scroller() *scroller {
 	t, one := w.list.chosen()
+	if one && w.tab == tokensTab {
+		return nil
+	}
 	if !one {
 		g, some := w.list.chosenGroup()
 		if !some {
@@ -51,8 +55,14 @@ func (w *Workbench) scroller() *scroller {
 	}
 	s := w.scrolls[k]
 	if s == nil {
-		s = &scroller{follow: one && (w.tab == textTab || w.tab == eventsTab)}
+		s = &scroller{follow: one && (w.tab.ofTurn() || w.tab == eventsTab)}
 		w.scrolls[k] = s
 	}
 	return s
+}
+
+// atTokens: the view shows the tokens of a turn.
+func (w *Workbench) atTokens() bool {
+	_, one := w.list.chosen()
+	return one && w.tab == tokensTab
 }

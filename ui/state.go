@@ -2,6 +2,7 @@ package ui
 
 import (
 	"strings"
+	"time"
 
 	"rollbench/sessions"
 )
@@ -11,6 +12,19 @@ type look struct {
 	glyph string
 	word  string
 	role  role
+}
+
+// stopped is the state of what was under way in a run that no process writes any
+// more. It is made here: the session has the state it was in.
+const stopped sessions.State = "stopped"
+
+// stop what was under way.
+func stop(ts []sessions.Trajectory) {
+	for i := range ts {
+		if t := &ts[i]; !t.State.Ended() && t.State != sessions.Queued {
+			t.State, t.ToolSince = stopped, time.Time{}
+		}
+	}
 }
 
 // looks of a trajectory's state. A done one looks like its reward.
@@ -30,6 +44,8 @@ func looks(t sessions.Trajectory) look {
 		return look{"◇", "ran", plain}
 	case sessions.Evaluating:
 		return look{"◕", "evaluating", live}
+	case stopped:
+		return look{"◌", "stopped", warn}
 	case sessions.Failed:
 		return look{"!", "failed", fail}
 	case sessions.Cancelled:

@@ -147,6 +147,8 @@ func heldHelp(g sessions.Gate, answered, driven bool) string {
 
 func stateHelp(t sessions.Trajectory) string {
 	switch t.State {
+	case stopped:
+		return "No process works on this run any more: rollbench resume goes on with it."
 	case sessions.Queued:
 		return "Waits for a place in init."
 	case sessions.Init:

@@ -30,6 +30,11 @@ const (
 	hunk
 	chosen  // the cursor's row in the focused pane
 	focused // frame of the focused pane
+	// Tokens that train: as plain, live, warn and fail, and underlined.
+	plainTrains
+	liveTrains
+	warnTrains
+	failTrains
 	roles
 )
 
@@ -85,6 +90,9 @@ func (t *styles) set(s lipgloss.Style, rs ...role) {
 type theme [roles]struct{ before, after string }
 
 func newTheme(t styles) theme {
+	for i, r := range []role{plain, live, warn, fail} {
+		t[plainTrains+role(i)] = t[r].Underline(true)
+	}
 	var th theme
 	for r, s := range t {
 		th[r].before, th[r].after, _ = strings.Cut(s.Render("x"), "x")

@@ -104,17 +104,40 @@ func (ts *toasts) page() *page {
 // toastRows bounds a message on the screen; all of it is in the messages pane.
 const toastRows = 4
 
-// draw the message over the rows above the bottom line.
-func (t toast) draw(th *theme, rows []string, w int) {
-	glyph, r := t.look()
-	wrapped := wrap(t.text, max(w-8, 1))
-	if len(rows) < 2 {
-		return
+// toastBox is where messages stand: whole rows of a pane from its title on, which
+// has no keys. grow is the way they grow: −1 up, over the list.
+type toastBox struct{ x, y, w, grow int }
+
+func (w *Workbench) toastBox(rows int) toastBox {
+	a := w.arrange()
+	switch {
+	case a.mode == tiny || w.sheet != nil: // the title of a sheet tells how to close it
+		return toastBox{0, rows - 2, w.w, -1}
+	case a.view.h == 0:
+		return toastBox{a.list.x, a.list.y + w.typedRow(a.list), a.list.w, 1}
+	case a.mode == stacked && a.list.h > 0:
+		return toastBox{a.view.x, a.view.y - w.typedRow(a.view), a.view.w, -1}
 	}
-	wrapped = wrapped[:min(len(wrapped), toastRows, len(rows)-1)]
-	wide := 0
-	for _, p := range wrapped {
-		wide = max(wide, width(t.text[p.from:p.to]))
+	return toastBox{a.view.x, a.view.y + w.typedRow(a.view), a.view.w, 1}
+}
+
+// typedRow is 1 where the title of a pane is what a person types.
+func (w *Workbench) typedRow(b box) int {
+	a := w.arrange()
+	if w.find.typing && b == a.view || w.filtering && b == a.list {
+		return 1
+	}
+	return 0
+}
+
+// draw the message over whole rows, so that nothing of what they held is left.
+func (t toast) draw(th *theme, rows []string, b toastBox, cols int) {
+	glyph, r := t.look()
+	wrapped := wrap(t.text, max(b.w-4, 1))
+	wrapped = wrapped[:min(len(wrapped), toastRows)]
+	first := b.y
+	if b.grow < 0 {
+		first -= len(wrapped) - 1
 	}
 	over := make([]string, len(wrapped))
 	for i, p := range wrapped {
@@ -123,9 +146,11 @@ func (t toast) draw(th *theme, rows []string, w int) {
 			l[0] = seg{plain, "   "}
 		}
 		if i == toastRows-1 && p.to < len(t.text) {
-			l[1].text = cutForced(l[1].text, width(l[1].text))
+			l[1].text = cutForced(l[1].text, max(b.w-3, 1))
 		}
-		over[i] = th.fit(l, min(wide+4, w))
+		over[i] = th.fit(l, b.w)
 	}
-	overlay(rows, over, max(w-wide-6, 0), len(rows)-1-len(over), w)
+	if len(rows) >= 2 { // the bottom line is never covered
+		overlay(rows[:len(rows)-1], over, b.x, first, cols)
+	}
 }

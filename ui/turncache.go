@@ -28,6 +28,7 @@ type turnCache struct {
 	replies int                    // to its prompt
 	// answered: the last reply had calls, and all have an answer.
 	answered bool
+	find     string // looked for: marked where it stands
 }
 
 // point the cache at a trajectory. It reports whether everything was dropped.
@@ -55,7 +56,17 @@ func (c *turnCache) section(i int) *section {
 	if s == nil || c.stale[i+1] {
 		c.wanted[i+1] = true
 	}
+	if s != nil {
+		s.find = c.find
+	}
 	return s
+}
+
+// outdated says that a turn has changed. It is read again when it is looked at.
+func (c *turnCache) outdated(key sessions.Key, turn int) {
+	if c.key == key && c.turns != nil {
+		c.stale[turn] = true
+	}
 }
 
 // ask takes a range of wanted turns near the one looked at, 0,0 when none is.
@@ -135,15 +146,15 @@ func (c *turnCache) evict(near int) {
 	}
 }
 
-// viewTurns groups the versions of each turn into its section.
-func viewTurns(turns []sessions.Turn) map[int]*section {
+// byTurn groups the versions of each turn into its section.
+func byTurn(turns []sessions.Turn, view func([]sessions.Turn) *section) map[int]*section {
 	views := map[int]*section{}
 	for from := 0; from < len(turns); {
 		to := from + 1
 		for to < len(turns) && turns[to].Index == turns[from].Index {
 			to++
 		}
-		views[turns[from].Index] = viewTurn(turns[from:to])
+		views[turns[from].Index] = view(turns[from:to])
 		from = to
 	}
 	return views

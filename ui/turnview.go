@@ -81,7 +81,7 @@ func (s *section) prompt(id string, added []sessions.Message) {
 		if m.Role == "tool" || m.Role == "assistant" || m.Source == sessions.FromTool {
 			continue
 		}
-		b := block{id: fmt.Sprintf("%s.m%d", id, i), label: m.Role, labelRole: dim, body: dim, text: clean(m.Content), fold: foldPrompt}
+		b := block{id: fmt.Sprintf("%s.m%d", id, i), label: cleanLine(m.Role), labelRole: dim, body: dim, text: clean(m.Content), fold: foldPrompt}
 		switch m.Source {
 		case sessions.FromOperator:
 			b.label, b.labelRole, b.body, b.fold = "✎ person", person, person, foldCall

@@ -13,19 +13,6 @@ import (
 	"rollbench/sessions"
 )
 
-// tab is a view of the chosen trajectory.
-type tab uint8
-
-const (
-	textTab tab = iota
-	patchTab
-	verifierTab
-	eventsTab
-	tabs
-)
-
-var tabNames = [tabs]string{"text", "patch", "verifier", "events"}
-
 type scrollKey struct {
 	key sessions.Key
 	tab tab
@@ -52,12 +39,18 @@ type Workbench struct {
 	list      listPane
 	filtering bool
 	filter    textinput.Model
-	turns     turnCache
+	turns     turnCache // of the transcript
+	raws      turnCache
+	messages  turnCache
+	tokens    tokenView
+	seen      tab // the view of turns looked at last
 	scrolls   map[scrollKey]*scroller
 	toasts    toasts
 	expires   time.Time // toast a timer already runs for
 	dialog    dialog
 	sheet     *sheet
+	find      find
+	across    across
 	history   history
 	limits    *engine.Limits // as last told of; nil: not known
 	whatIf    whatIf
@@ -136,16 +129,23 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 	case tickMsg:
 		w.ticking = false
 		w.applyStatus(m.status)
+		if m.gone != w.gauges.gone { // the rows say so, too
+			return tea.Batch(w.tick(), w.pull())
+		}
 		if w.complained != "" { // the session could not be read: try again
 			return tea.Batch(w.tick(), w.pull())
 		}
 		return w.tick()
 	case turnsMsg:
 		w.applyTurns(m)
+	case tokensMsg:
+		w.applyTokens(m)
 	case pageMsg:
 		w.applyPage(m)
 	case pieceMsg:
 		w.applyPiece(m)
+	case huntMsg:
+		return w.applyHunt(m)
 	case foundMsg:
 		w.applyFound(m)
 	case searchedMsg:

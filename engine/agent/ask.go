@@ -185,7 +185,7 @@ func (l *Loop) newTurn(r infer.Reply) *sessions.Turn {
 	t := &sessions.Turn{
 		Key: l.Key, Attempt: l.Attempt, Index: l.turn + 1, Version: 1, Source: sessions.FromModel,
 		New: l.fresh, PromptIDs: r.PromptIDs, OutputIDs: r.OutputIDs, Logprobs: r.Logprobs,
-		EndsTurn: r.EndsTurn, Raw: r.Raw, Reasoning: r.Reasoning, Content: r.Content, Finish: r.FinishReason, Model: r.Model,
+		EndsTurn: r.EndsTurn, Raw: r.Raw, Cuts: r.Cuts, Reasoning: r.Reasoning, Content: r.Content, Finish: r.FinishReason, Model: r.Model,
 		PromptTokens: r.PromptTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens,
 		ModelWall: r.Wall, FirstToken: r.FirstToken,
 		Endpoint: r.Endpoint, LogprobsMode: r.LogprobsMode, PolicyVersion: r.PolicyVersion,

@@ -24,7 +24,8 @@ type builder struct {
 	sawLogs   bool      // a list of logprobs came, perhaps an empty one
 	problem   string    // that pieces of a stream do not fit together
 	raw       strings.Builder
-	rawHoles  bool // a token came without text
+	cuts      []int32 // ends of the tokens in raw
+	rawHoles  bool    // a token came without text
 	reasoning strings.Builder
 	content   strings.Builder
 	calls     []*callBuilder
@@ -106,6 +107,7 @@ func (b *builder) addLogprobs(entries []tokenLogprob) {
 		default:
 			b.rawHoles = true
 		}
+		b.cuts = append(b.cuts, int32(b.raw.Len()))
 	}
 }
 
@@ -189,6 +191,9 @@ func (b *builder) reply() (Reply, string) {
 	r.EndsTurn = (r.FinishReason == "stop" || r.FinishReason == "tool_calls") && len(b.output) > 0 && !b.stop.text
 	if !b.rawHoles {
 		r.Raw = b.raw.String()
+	}
+	if !b.rawHoles && len(b.cuts) > 0 && len(b.cuts) == len(b.output) {
+		r.Cuts = b.cuts
 	}
 	for i, c := range b.calls {
 		if c.id == "" {

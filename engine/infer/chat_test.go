@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -59,7 +60,7 @@ func TestRecordedAnswers(t *testing.T) {
 		text   string // streamed
 	}{
 		{"vllm_chat.json", false, Reply{
-			EndsTurn: true, PromptIDs: []int32{1, 5, 9}, OutputIDs: []int32{917, 2}, Logprobs: []float64{-0.25, -9999}, Raw: "d<|im_end|>",
+			EndsTurn: true, PromptIDs: []int32{1, 5, 9}, OutputIDs: []int32{917, 2}, Logprobs: []float64{-0.25, -9999}, Raw: "d<|im_end|>", Cuts: []int32{1, 11},
 			Reasoning: "short plan", Content: "done", Calls: []ToolCall{{"chatcmpl-tool-1", "add", `{"a":1}`}},
 			FinishReason: "tool_calls", Model: "demo-8b", PromptTokens: 3, OutputTokens: 2, CachedTokens: number(0),
 		}, ""},
@@ -75,7 +76,7 @@ func TestRecordedAnswers(t *testing.T) {
 		{"plain_chat.json", false, Reply{Content: "only text", FinishReason: "stop", Model: "gpt-like"}, ""},
 		{"vllm_stream.sse", true, Reply{
 			EndsTurn: true, PromptIDs: []int32{1, 5, 9}, OutputIDs: []int32{10, 11, 12, 13, 14, 15, 2},
-			Logprobs: []float64{-0.5, -0.25, -1.5, -0.75, -1, -2, -3}, Raw: "plan<t>abcd", Reasoning: "plan",
+			Logprobs: []float64{-0.5, -0.25, -1.5, -0.75, -1, -2, -3}, Raw: "plan<t>abcd", Cuts: []int32{2, 4, 7, 8, 9, 10, 11}, Reasoning: "plan",
 			Calls:        []ToolCall{{"chatcmpl-tool-1", "add", `{"a":1}`}, {"chatcmpl-tool-2", "sub", `{}`}},
 			FinishReason: "tool_calls", Model: "demo-8b", PromptTokens: 3, OutputTokens: 7,
 		}, "plan\nadd {\"a\"\nsub {}\n:1}"},
@@ -173,6 +174,27 @@ func TestCountsDisagree(t *testing.T) {
 		var e *Error
 		if !errors.As(err, &e) || e.Kind != Mismatch || !strings.Contains(e.Message, want) {
 			t.Errorf("%s: got %v", want, err)
+		}
+	}
+}
+
+// The text of each id is where it ends in Raw; with a token that has no text, or
+// without ids, that is not known.
+func TestCuts(t *testing.T) {
+	for _, c := range []struct {
+		name, ids, logs, raw string
+		want                 []int32
+	}{
+		{"bytes", `"token_ids":[1,2,3],`, `{"token":"x","logprob":-1,"bytes":[230,188]},{"token":"x","logprob":-1,"bytes":[162]},{"token":"!","logprob":-2}`, "漢!", []int32{2, 3, 4}},
+		{"a hole", `"token_ids":[1,2],`, `{"token":"a","logprob":-1},{"token":"token_id:2","logprob":-1}`, "", nil},
+		{"no ids", ``, `{"token":"a","logprob":-1}`, "a", nil},
+	} {
+		client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"choices":[{"finish_reason":"stop",%s"logprobs":{"content":[%s]}}]}`, c.ids, c.logs)
+		})
+		reply, err := client.Chat(context.Background(), ask)
+		if err != nil || reply.Raw != c.raw || !slices.Equal(reply.Cuts, c.want) {
+			t.Errorf("%s: %q cut at %v, %v; want %q at %v", c.name, reply.Raw, reply.Cuts, err, c.raw, c.want)
 		}
 	}
 }

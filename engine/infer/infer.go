@@ -70,6 +70,7 @@ type Reply struct {
 	PromptIDs    []int32   // nil when not reported
 	OutputIDs    []int32   // nil when not reported
 	Logprobs     []float64 // nil when not reported, else one per output id; −9999 is a server's clamp for −∞ and stays
+	Cuts         []int32   // where the text of each output id ends in Raw, nil when that is not known
 	Raw          string    // text of the output ids with every marker, "" when unknown
 	Reasoning    string
 	Content      string

@@ -29,6 +29,7 @@ type app struct {
 	out      io.Writer
 	err      io.Writer
 	flags    flags
+	titled   string // behind the title of a run, "" for none
 }
 
 // flags that several commands take.

@@ -92,6 +92,8 @@ func (a *app) compareLive(ctx context.Context, f whatIf) error {
 
 // liveRun is one run without a screen; it is an ordinary session.
 func (a *app) liveRun(ctx context.Context, policy string) (row liveRow, err error) {
+	a.titled = " " + policy // the runs differ in nothing else
+	defer func() { a.titled = "" }()
 	w, err := a.begin(ctx)
 	if err != nil {
 		return row, beforeStart(ctx, err)

@@ -31,12 +31,20 @@ func (a *app) openCommand() *cobra.Command {
 			if err != nil {
 				return bad(err)
 			}
+			folder, err := sessions.Find(cmd.Context(), dir, runArg(args))
+			if err != nil {
+				return bad(err)
+			}
+			written := func() (bool, error) {
+				pid, err := sessions.WriterOf(folder)
+				return pid != 0, err
+			}
 			r, err := sessions.OpenReader(cmd.Context(), dir, runArg(args))
 			if err != nil {
 				return bad(err)
 			}
 			defer func() { err = errors.Join(err, r.Close()) }()
-			if err := ui.Run(cmd.Context(), ui.Options{Reader: r, Export: exporter(r), WhatIf: whatIfOf(r), NoColor: os.Getenv("NO_COLOR") != "", Theme: c.UI.Theme}); err != nil {
+			if err := ui.Run(cmd.Context(), ui.Options{Reader: r, Written: written, Export: exporter(r), WhatIf: whatIfOf(r), Spell: spellingOf(r.Run()), NoColor: os.Getenv("NO_COLOR") != "", Theme: c.UI.Theme}); err != nil {
 				return &exit{1, fmt.Errorf("open run %s: %w", r.Run().ID, err)}
 			}
 			return nil

@@ -105,7 +105,11 @@ func (a *app) screen(ctx context.Context, w *work) error {
 		defer close(done)
 		failed = w.engine.Run(ctx)
 	}()
-	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Done: done,
+	spell := spellingOf(w.store.Run())
+	if spell == nil {
+		spell = newSpeller(w.ep.all[0].Client).spell
+	}
+	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Spell: spell, Done: done,
 		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme}
 	if w.config.Tools.Search {
 		opt.Search = w.engine.SearchSource

@@ -150,6 +150,7 @@ func (a *app) begin(ctx context.Context) (_ *work, err error) {
 	if a.flags.validation {
 		title += " validation"
 	}
+	title += a.titled
 	w.title = title
 	for _, in := range instances {
 		for _, text := range in.Warnings {

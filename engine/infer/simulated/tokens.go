@@ -65,6 +65,18 @@ func tokenText(id int32) string {
 	return ""
 }
 
+// Spell gives the texts of those ids that are in the vocabulary. Most are single
+// bytes.
+func Spell(ids []int32) map[int32]string {
+	texts := map[int32]string{}
+	for _, id := range ids {
+		if text := tokenText(id); text != "" {
+			texts[id] = text
+		}
+	}
+	return texts
+}
+
 // decode ids to text with every marker spelled out.
 func decode(ids []int32) string {
 	var b strings.Builder
