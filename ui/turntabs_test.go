@@ -6,7 +6,6 @@ import (
 	"rollbench/sessions"
 )
 
-
 func fakeTokenized() *fakeRun {
 	return fakeWhole().tokenized(sessions.Key{Instance: "flask-4045"}, heldKey)
 }
