@@ -43,7 +43,8 @@ type Base struct {
 	plainBase *Base
 
 	namesOnce sync.Once
-	unique    []string // names of entities in lower case, each once
+	unique    []string // names of entities, each once, sorted
+	letters   []uint64 // the letterSet of each
 }
 
 // docTable has a row for each document of the index.

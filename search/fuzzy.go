@@ -7,17 +7,19 @@ import (
 	"strings"
 )
 
-// eachUnique calls yield with every name of an entity once, as one of them writes it.
-func (v *look) eachUnique(yield func(name string, count int) bool) {
-	for _, n := range v.base.uniqueNames() {
-		if !yield(n, 1) {
+// eachUnique calls yield with every name of an entity once, as one of them writes it,
+// and the set of its letters.
+func (v *look) eachUnique(yield func(name string, letters uint64) bool) {
+	names := v.base.uniqueNames()
+	for i, n := range names {
+		if !yield(n, v.base.letters[i]) {
 			return
 		}
 	}
 	for i := range v.over {
 		for e := range v.over[i].ents {
 			name := v.over[i].ents[e].Name
-			if _, ok := slices.BinarySearch(v.base.uniqueNames(), name); !ok && !yield(name, 1) {
+			if _, ok := slices.BinarySearch(names, name); !ok && !yield(name, letterSet(name)) {
 				return
 			}
 		}
@@ -32,6 +34,10 @@ func (b *Base) uniqueNames() []string {
 		}
 		slices.Sort(names)
 		b.unique = slices.Clip(slices.Compact(names))
+		b.letters = make([]uint64, len(b.unique))
+		for i, n := range b.unique {
+			b.letters[i] = letterSet(n)
+		}
 	})
 	return b.unique
 }
@@ -61,12 +67,12 @@ func (v *look) nearest(name string, most int) []near {
 	letters := letterSet(asked)
 	var row distanceRows
 	var found []near
-	v.eachUnique(func(unique string, _ int) bool {
+	v.eachUnique(func(unique string, has uint64) bool {
 		if d := len(unique) - len(asked); d > limit || -d > limit {
 			return true
 		}
 		// An edit changes at most two letters of the set.
-		if bits.OnesCount64(letters^letterSet(unique)) > 2*limit {
+		if bits.OnesCount64(letters^has) > 2*limit {
 			return true
 		}
 		if d := row.distance(asked, unique, limit); d <= limit {

@@ -215,9 +215,12 @@ func (v *look) byParts(name string, f filter, most int) []Hit {
 	}
 	var hits []Hit
 	letters := letterSet(folded)
-	v.eachUnique(func(unique string, _ int) bool {
-		if letters&^letterSet(unique) != 0 && len(wanted) < 2 {
-			return true // a letter is missing, and stems may lack some
+	if len(wanted) > 1 {
+		letters &^= letterSet("deginsy") // stems may lack them
+	}
+	v.eachUnique(func(unique string, has uint64) bool {
+		if letters&^has != 0 {
+			return true
 		}
 		score := partScore(unique, folded, wanted)
 		if score == 0 {

@@ -58,5 +58,5 @@ func (b *Base) ownSize() int64 {
 	n := int64(len(b.files))*int64(unsafe.Sizeof(file{})+20) + int64(len(b.docs.file))*20
 	n += int64(len(b.words.keys)+len(b.words.ends)+len(b.words.docs)+len(b.words.dir))*4 + int64(len(b.words.tfs))*2
 	n += int64(len(b.names.items)+len(b.refs.items))*8 + int64(len(b.names.ends)+len(b.refs.ends))*4
-	return n + int64(len(b.unique))*16
+	return n + int64(len(b.unique))*24
 }

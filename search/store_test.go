@@ -119,7 +119,7 @@ func TestStoreReadsFromDisk(t *testing.T) {
 // Sixty-four indexes within a budget of a few: the least used ones leave memory, and
 // their views work on, edits included.
 func TestStoreKeepsItsBudget(t *testing.T) {
-	probe := Build(madeUp(30))
+	probe := Build(madeUp(8))
 	one := probe.ownSize()
 	for i := range probe.files {
 		one += probe.files[i].size()
@@ -131,7 +131,7 @@ func TestStoreKeepsItsBudget(t *testing.T) {
 	var views []*View
 	for i := range 64 {
 		v, err := s.Open(fmt.Sprint(i), func() ([]File, error) {
-			files := madeUp(30)
+			files := madeUp(8)
 			for j := range files { // no file is that of another instance
 				files[j].Content = append(files[j].Content, fmt.Sprintf("\ndef only_in_%d_%d(): pass\n", i, j)...)
 			}
