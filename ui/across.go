@@ -99,9 +99,16 @@ func (a *across) document() document {
 		}
 		s.add(block{id: fmt.Sprint(i), kind: cells, title: l})
 	}
-	a.page, a.listed = &page{}, len(a.hunt.hits)
-	if len(s.blocks) > 0 {
-		a.page = onePage(s)
+	a.page, a.listed = onePage(s), len(a.hunt.hits)
+	if len(s.blocks) == 0 {
+		a.page = nil // what it says changes as the hunt goes on
+		switch {
+		case a.query == "":
+			s.note("What the policy thought, said and called, what came back, and the prompts of all trajectories are looked through.")
+		case !a.hunt.running:
+			s.note("Nothing was found. / looks for another text.")
+		}
+		return onePage(s)
 	}
 	return a.page
 }
@@ -137,7 +144,7 @@ func (w *Workbench) chosenHit() *hit {
 
 func canGoThere(w *Workbench) string {
 	if w.chosenHit() == nil {
-		return "nothing is found yet"
+		return "there is no place to go to"
 	}
 	return ""
 }

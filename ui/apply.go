@@ -189,9 +189,13 @@ func (w *Workbench) settle() {
 		if w.turns.last > 0 { // even unseen: the call that waits is in it
 			w.turns.section(w.turns.last - 1)
 		}
-		if c := w.cache(w.tab); c != nil && w.tab != textTab {
-			c.point(t.Key, t.Attempt)
-			c.last = w.turns.last
+		for _, other := range []tab{rawTab, messagesTab} { // what is not looked at takes no memory
+			if c := w.cache(other); other != w.tab {
+				*c = turnCache{}
+			} else {
+				c.point(t.Key, t.Attempt)
+				c.last = w.turns.last
+			}
 		}
 		w.tokens.point(t, w.turns.last)
 	}

@@ -238,7 +238,7 @@ func spread(gpus []engine.GPU, get func(engine.GPU) *float64) (most, mean *float
 // and where there is a third row the endpoint.
 func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 	queues := line{}
-	if s := p.status; s != nil {
+	if s := p.status; s != nil && !p.gone {
 		queues = append(queues, queue("init", s.Init, 0)...)
 		queues.add(dim, " ready ")
 		queues.add(plain, fmt.Sprint(s.Ready.Waiting)+" ")

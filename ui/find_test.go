@@ -225,3 +225,13 @@ func TestFindScreens(t *testing.T) {
 		b.check(v.name + "-mono-120x40")
 	}
 }
+
+// On a terminal too small to draw the rows, and with keys that come before they
+// are drawn, enter goes nowhere rather than wrong.
+func TestFindAcrossUndrawn(t *testing.T) {
+	b := open(t, fakeWhole(), 30, 8, nil)
+	b.keys("<ctrl+f>did not raise<enter>G<enter>")
+	if got, _ := b.w.toasts.shown(b.w.now); b.w.sheet != nil && got.text != "enter: there is no place to go to" {
+		t.Errorf("says %q", got.text)
+	}
+}

@@ -109,8 +109,11 @@ func (p *gaugePane) clock(now time.Time) string {
 	if start.IsZero() {
 		return "--:--:--"
 	}
-	if p.ended && !p.since.IsZero() {
+	switch {
+	case p.ended && !p.since.IsZero():
 		now = p.since
+	case p.gone && p.status != nil && !p.status.At.IsZero():
+		now = p.status.At
 	}
 	return clock(now.Sub(start))
 }
@@ -213,7 +216,7 @@ func (p *gaugePane) queues(w int) line {
 // strip is the queues with bars of at most so many cells.
 func (p *gaugePane) strip(bar int) line {
 	l := line{{plain, " "}}
-	if s := p.status; s != nil {
+	if s := p.status; s != nil && !p.gone { // those of a dead process are not there any more
 		l = append(l, queue("init", s.Init, bar)...)
 		l.add(dim, " │ ")
 		l.add(dim, "ready ")
@@ -228,7 +231,7 @@ func (p *gaugePane) strip(bar int) line {
 		l.add(dim, " │ ")
 	}
 	l = append(l, p.outcomes()...)
-	if s := p.status; s != nil {
+	if s := p.status; s != nil && !p.gone {
 		l.add(dim, " │ sandboxes ")
 		l.add(plain, fmt.Sprint(s.Live)+limit(s.MaxLive))
 	}

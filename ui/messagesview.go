@@ -1,30 +1,42 @@
 package ui
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	"rollbench/sessions"
 )
 
-// wireMessage is a message in the shape of the chat protocol.
-type wireMessage struct {
-	Role       string     `json:"role"`
-	Content    string     `json:"content"`
-	Reasoning  string     `json:"reasoning,omitempty"`
-	Calls      []wireCall `json:"tool_calls,omitempty"`
-	ToolCallID string     `json:"tool_call_id,omitempty"`
-	Name       string     `json:"name,omitempty"`
-}
-
-type wireCall struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
+// wireMessage writes a message in the shape of the chat protocol. By hand: its
+// texts may have megabytes, which an encoder that indents goes through thrice.
+func wireMessage(m sessions.Message) string {
+	size := len(m.Content) + len(m.Reasoning)
+	for _, c := range m.Calls {
+		size += len(c.Arguments)
+	}
+	var b strings.Builder
+	b.Grow(size + size/16 + 256)
+	b.WriteString("{\n  \"role\": " + quote(m.Role) + ",\n  \"content\": ")
+	b.WriteString(quote(m.Content))
+	for _, f := range [][2]string{{"reasoning", m.Reasoning}, {"tool_call_id", m.ToolCallID}, {"name", m.Name}} {
+		if f[1] != "" {
+			b.WriteString(",\n  \"" + f[0] + "\": ")
+			b.WriteString(quote(f[1]))
+		}
+	}
+	for i, c := range m.Calls {
+		if i == 0 {
+			b.WriteString(",\n  \"tool_calls\": [\n")
+		}
+		fmt.Fprintf(&b, "    {\n      \"id\": %s,\n      \"type\": \"function\",\n      \"function\": {\n        \"name\": %s,\n        \"arguments\": %s\n      }\n    }", quote(c.ID), quote(c.Name), quote(c.Arguments))
+		if i < len(m.Calls)-1 {
+			b.WriteString(",\n")
+		} else {
+			b.WriteString("\n  ]")
+		}
+	}
+	b.WriteString("\n}")
+	return b.String()
 }
 
 // viewMessages is a turn as the chat protocol writes it: the messages that it
@@ -42,13 +54,14 @@ func viewMessages(versions []sessions.Turn) *section {
 		if i == 0 {
 			for n, m := range t.New {
 				label, r := sourceLabel(m.Source)
-				s.json(fmt.Sprintf("%s.m%d", id, n), label, r, plain, wireMessage{m.Role, m.Content, m.Reasoning, wireCalls(m.Calls), m.ToolCallID, m.Name})
+				s.json(fmt.Sprintf("%s.m%d", id, n), label, r, plain, wireMessage(m))
 			}
 		}
-		s.json(id+".s", "settings", dim, dim, struct {
-			Model    string          `json:"model"`
-			Sampling json.RawMessage `json:"sampling"`
-		}{t.Model, t.Sampling})
+		sampling := "null"
+		if len(t.Sampling) > 0 {
+			sampling = string(t.Sampling)
+		}
+		s.json(id+".s", "settings", dim, dim, "{\n  \"model\": "+quote(t.Model)+",\n  \"sampling\": "+sampling+"\n}")
 		body := plain
 		if t.Superseded {
 			body = dim
@@ -57,19 +70,9 @@ func viewMessages(versions []sessions.Turn) *section {
 		if t.Source == sessions.FromModel {
 			label = "reply"
 		}
-		s.json(id+".r", label, r, body, wireMessage{Role: "assistant", Content: t.Content, Reasoning: t.Reasoning, Calls: wireCalls(t.Calls)})
+		s.json(id+".r", label, r, body, wireMessage(sessions.Message{Role: "assistant", Content: t.Content, Reasoning: t.Reasoning, Calls: t.Calls}))
 	}
 	return s
-}
-
-func wireCalls(calls []sessions.Call) []wireCall {
-	var list []wireCall
-	for _, c := range calls {
-		w := wireCall{ID: c.ID, Type: "function"}
-		w.Function.Name, w.Function.Arguments = c.Name, c.Arguments
-		list = append(list, w)
-	}
-	return list
 }
 
 func sourceLabel(s sessions.Source) (string, role) {
@@ -84,19 +87,9 @@ func sourceLabel(s sessions.Source) (string, role) {
 	return cleanLine(string(s)), dim
 }
 
-// json adds a value as a block.
-func (s *section) json(id, label string, labelRole, body role, v any) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	text := ""
-	if err := enc.Encode(v); err != nil { // sampling settings that are no JSON
-		text, body = err.Error(), fail
-	} else {
-		text = b.String()
-	}
-	s.add(block{id: id, label: label, labelRole: labelRole, body: body, text: trim(visibleJSON(text))})
+// json adds JSON text as a block.
+func (s *section) json(id, label string, labelRole, body role, text string) {
+	s.add(block{id: id, label: label, labelRole: labelRole, body: body, text: visibleJSON(text)})
 }
 
 // counted is "1 message", "2 messages".

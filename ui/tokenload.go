@@ -127,7 +127,7 @@ func replySpan(t sessions.Turn) tokenSpan {
 	case t.Version > 1:
 		s.kind, title = picked, "sampled, chosen by a person"
 	}
-	s.title = line{{strong, title}, {dim, " · " + counted(len(s.ids), "token")}}
+	s.title = line{{strong, fmt.Sprintf("turn %d", t.Index)}, {dim, " · " + title + " · " + counted(len(s.ids), "token")}}
 	if s.kind == written {
 		return s
 	}

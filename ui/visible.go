@@ -66,6 +66,7 @@ func visibleJSON(s string) string {
 		return s
 	}
 	var b strings.Builder
+	b.Grow(len(s) + len(s)/16)
 	for _, r := range s {
 		switch {
 		case r < 0x20 && r != '\n', r == 0x7f, r != utf8.RuneError && r >= 0x80 && safeRune(r) != r:
