@@ -129,7 +129,7 @@ func TestBadOwnTools(t *testing.T) {
 		{"[[tools.denny]]\n", "unknown key tools.denny; did you mean tools.deny?"},
 		{"[[tools.deny]]\npattern = '('\n", "[tools]: rule 1 (deny): pattern: error parsing regexp: missing closing ): `(`"},
 		{"[[tools.allow]]\n[[tools.deny]]\ntool = '['\n", `rule 2 (deny): tool "[" is no glob`},
-		{"[[tools.deny]]\ntool = 'bash'\n", `rule 1 (deny): no enabled tool matches "bash": there are execute_bash, str_replace_editor, finish`},
+		{"[[tools.deny]]\ntool = 'bash'\n", `rule 1 (deny): no enabled tool matches "bash": there are execute_bash, str_replace_editor, search, finish`},
 		{"[[tools.deny]]\ntool = 'execute_bash'\nargument = 'cmd'\n", `no tool that matches "execute_bash" has an argument "cmd"`},
 	} {
 		a := testApp(t)
