@@ -100,8 +100,9 @@ func self() string {
 	return "rollbench"
 }
 
-// oneLine is an error as the person reads it; the whole chain is in the log.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// oneLine is an error as the person reads it: one line, and no escape sequence of
+// whatever program it quotes. The whole chain is in the log.
+func oneLine(err error) string { return word(err.Error()) }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{

@@ -19,6 +19,7 @@ func (a *app) headless(ctx context.Context, w *work) error {
 	if a.flags.json {
 		lines = a.err
 	}
+	lines = plain{lines}
 	run := w.store.Run()
 	fmt.Fprintf(lines, "run %s: %s, %d trajectories (%d × %d), %s at %s%s, %s\n", run.ID, run.Title, len(run.Members),
 		len(run.Members)/max(run.N, 1), run.N, run.Model, run.Endpoint, simulatedMark(run.Simulate), run.Policy)

@@ -19,6 +19,7 @@ import (
 	"rollbench/sandbox/docker"
 	"rollbench/sandbox/local"
 	"rollbench/sessions"
+	"rollbench/tools"
 	"rollbench/tools/follow"
 )
 
@@ -37,7 +38,16 @@ func (c *closers) Close() error {
 }
 
 // progress of work before a run starts, on standard error.
-func (a *app) progress(line string) { fmt.Fprintln(a.err, line) }
+func (a *app) progress(line string) { fmt.Fprintln(plain{a.err}, line) }
+
+// plain writes lines to a terminal without the escape sequences that programs, images
+// and endpoints put into what is quoted of them. Each Write has whole lines.
+type plain struct{ io.Writer }
+
+func (w plain) Write(p []byte) (int, error) {
+	_, err := io.WriteString(w.Writer, tools.Clean(p))
+	return len(p), err
+}
 
 // providers of both kinds of sandbox. Docker is there even when no engine
 // answers: its Check says so.
