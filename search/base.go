@@ -278,8 +278,7 @@ func withPath(l wordList, file string) wordList {
 	return wordList{doc: l.doc, terms: terms, counts: counts}
 }
 
-// Source is the language of a file of the index, "" for text; ok is false when it is
-// not in the index.
+// find is the number of the file with that path.
 func (b *Base) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(b.files, name, func(f file, name string) int { return strings.Compare(f.path, name) })
 }

@@ -76,6 +76,7 @@ def test_empty():
 	"shop/broken.py":    "def before():\n    return 1\n\ndef broken(:\n    return (\n",
 	"shop/unicode.py":   "def größe(maß):\n    return maß\n",
 	"empty.py":          "",
+	"shop/tags.py":      "class Tag:\n    @cached(60)\n    def label(self):\n        return self.text\n",
 	"shop/windows.py":   "def crlf():\r\n    return 1\r\n",
 	"node_modules/x.js": "function hiddenAway() {}\n",
 }

@@ -124,7 +124,7 @@ func (m *matcher) match(p, t int) (end int, ok bool) {
 			return end, true
 		}
 	}
-	if p > 0 && (m.pattern[p-1].text == ":" || m.pattern[p-1].text == "{") {
+	if p > 0 && m.mayBreak(p) {
 		for t < len(m.tokens) && m.tokens[t].kind == tokLineEnd {
 			t++
 		}
@@ -140,6 +140,20 @@ func (m *matcher) match(p, t int) (end int, ok bool) {
 		return 0, false
 	}
 	return m.match(p+1, t+1)
+}
+
+// mayBreak says whether a line may end before token p of the pattern: after a colon, and
+// between decorators and what they decorate.
+func (m *matcher) mayBreak(p int) bool {
+	switch m.pattern[p-1].text {
+	case ":", "{":
+		return true
+	}
+	switch m.pattern[p].text {
+	case "def", "class", "async", "@":
+		return true
+	}
+	return false
 }
 
 // afterType is the colon that ends the type which an arrow begins: "def $F($$$):" finds

@@ -120,7 +120,7 @@ func (v *look) matchHit(i int32, first, last token, bound string) Hit {
 	if last.kind == tokLineEnd {
 		end = int(last.line) - 1
 	}
-	if e >= 0 && f.ents[e].Start == int(first.line) {
+	if e >= 0 && (f.ents[e].Start == int(first.line) || firstLine(&f.ents[e]) == int(first.line)) {
 		h := v.hit(at{i, e})
 		h.Score, h.line, h.note = scoreExact, end, bound
 		return h

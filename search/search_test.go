@@ -85,6 +85,8 @@ func TestPatterns(t *testing.T) {
 		{"self.$M(item)", "shop/base.py:3-3 shop/cart.py:15-15"}, // $M is items.append there
 		{"def $F(self, $A, $B=1)", "shop/cart.py:11-16"},
 		{"$A == $A", ""},
+		{"@cached($$$) def $F(self):", "shop/tags.py:3-4"},
+		{"@$D def $F($$$): return $X", "shop/tags.py:3-4"},
 	} {
 		t.Run(c.pattern, func(t *testing.T) {
 			hits, err := v.Hits(Query{Pattern: c.pattern})
