@@ -19,6 +19,7 @@ type fakeSandbox struct {
 	files    map[string][]byte
 	modes    map[string]fs.FileMode
 	lost     bool
+	stuck    bool // Walk ends with its context only
 	unlisted bool // Walk fails
 	shells   int
 	shell    func(sandbox.Command) (sandbox.Result, error)
@@ -118,6 +119,10 @@ func (f *fakeSandbox) Stat(_ context.Context, p string) (fs.FileInfo, error) {
 func (f *fakeSandbox) Walk(ctx context.Context, dir string, skip []string) ([]sandbox.Entry, error) {
 	if err := f.gone(); err != nil {
 		return nil, err
+	}
+	if f.stuck {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	if f.unlisted {
 		return nil, errors.New("find: no room for another process")

@@ -78,11 +78,17 @@ func (t *finder) Run(ctx context.Context, args map[string]any) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	view, err := t.source.follower.View(ctx)
-	if err != nil {
-		if terminal(ctx, err) {
-			return Result{}, err
-		}
+	limited, cancel := context.WithTimeout(ctx, t.env.Limits.Command)
+	defer cancel()
+	view, err := t.source.follower.View(limited)
+	switch {
+	case err == nil:
+	case terminal(ctx, err):
+		return Result{}, err
+	case limited.Err() != nil:
+		text := fmt.Sprintf("[The repository could not be read within %s, so nothing was searched. Use the shell (grep -rn, find) instead.]", seconds(t.env.Limits.Command))
+		return Result{Text: text, Status: TimedOut, Limit: "tools.command_timeout", Bound: t.env.Limits.Command}, nil
+	default:
 		text := fmt.Sprintf("ERROR: the repository could not be read: %s. Use the shell (grep -rn, find) instead.", Clean([]byte(err.Error())))
 		return Result{Text: text, Status: Failed}, nil
 	}

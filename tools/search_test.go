@@ -116,6 +116,28 @@ func TestSearchAnswersAreKeptAndClean(t *testing.T) {
 	}
 }
 
+// A repository that cannot be read in time costs a call, not the trajectory.
+func TestSearchHasALimit(t *testing.T) {
+	f := newFake()
+	r, err := New(Env{Sandbox: f, Bases: bases(t), Repository: "r", Limits: Limits{Command: time.Millisecond}}, Enabled{Search: true})
+	if err == nil {
+		err = r.Start(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.stuck = true
+	got := call(t, r, "search", `{"search_terms": ["x"]}`)
+	if got.Status != TimedOut || got.Limit != "tools.command_timeout" || got.Bound != time.Millisecond || !strings.Contains(got.Text, "could not be read within") {
+		t.Errorf("%+v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Run(ctx, "search", `{"search_terms": ["x"]}`); err == nil {
+		t.Error("a cancelled call has a result")
+	}
+}
+
 func TestSearchInALostSandbox(t *testing.T) {
 	f := newFake()
 	tool := &finder{env: Env{Sandbox: f, Bases: bases(t), Repository: "r"}}

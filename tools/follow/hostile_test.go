@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -102,6 +103,51 @@ func TestAnIndexThatIsLostFromTheDisk(t *testing.T) {
 			want(t, f, "again", "pkg/m09.py:3-4")
 			ran(t, sb, `rm pkg/m10.py`)
 			want(t, f, "function_10")
+		})
+	}
+}
+
+// ids are the places of the first function in a.py, b10.py, b11.py …
+func ids(folder string, n int) []string {
+	out := []string{folder + "a.py:1-2"}
+	for i := range n - 1 {
+		out = append(out, fmt.Sprintf("%sb%d.py:1-2", folder, 10+i))
+	}
+	return out
+}
+
+// Further names of files come with the archive that has the first; files that no archive
+// holds are not read one by one without end.
+func TestManyNamesOfOneFile(t *testing.T) {
+	for _, kind := range []sandbox.Kind{sandbox.Local, sandbox.Docker} {
+		t.Run(string(kind), func(t *testing.T) {
+			p, spec := provider(t, kind)
+			sb := laid(t, p, spec)
+			f, err := Start(t.Context(), sb, newBases(t, t.TempDir()), "instance")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ran(t, sb, `mkdir links; printf 'def linked():\n    pass\n' > links/a.py; for i in $(seq 10 99); do ln links/a.py links/b$i.py; done`)
+			before := sb.files.Load()
+			changed := func(most int32, count int) {
+				t.Helper()
+				v, err := f.View(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := v.Changed(); err != nil || len(got) != count {
+					t.Errorf("%d of %d files are there, %v", len(got), count, err)
+				}
+				if n := sb.files.Load() - before; n > most {
+					t.Errorf("%d files were read by themselves", n)
+				}
+			}
+			changed(0, 91)
+			want(t, f, "linked", ids("links/", 91)[:20]...)
+			ran(t, sb, `for i in $(seq 100 399); do echo "def at_$i(): pass" > top_$i.py; done; echo 'def inner(): pass' > links/new.py`)
+			changed(0, 392)
+			want(t, f, "at_321", "top_321.py:1-1")
+			want(t, f, "inner", "links/new.py:1-1")
 		})
 	}
 }

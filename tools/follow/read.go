@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -27,7 +28,36 @@ func read(ctx context.Context, sb sandbox.Sandbox, dir string, files []string, e
 	if len(files) > few {
 		alone, folders = byFolder(files)
 	}
-	for _, p := range alone {
+	if len(alone) > mostRest { // at the top: all of it is one archive
+		wanted := map[string]bool{}
+		for _, p := range files {
+			wanted[p] = true
+		}
+		return unpackOrRead(ctx, sb, dir, "", wanted, each)
+	}
+	if err := readAlone(ctx, sb, dir, alone, each); err != nil {
+		return err
+	}
+	for top, wanted := range folders {
+		if err := unpackOrRead(ctx, sb, dir, top, wanted, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unpackOrRead reads one by one what is wanted of a folder that holds too much more.
+func unpackOrRead(ctx context.Context, sb sandbox.Sandbox, dir, top string, wanted map[string]bool, each func(string, []byte, bool) error) error {
+	err := unpack(ctx, sb, dir, top, wanted, each)
+	if errors.Is(err, sandbox.ErrTooLarge) {
+		return readAlone(ctx, sb, dir, slices.Sorted(maps.Keys(wanted)), each)
+	}
+	return err
+}
+
+// readAlone reads files one by one.
+func readAlone(ctx context.Context, sb sandbox.Sandbox, dir string, files []string, each func(string, []byte, bool) error) error {
+	for _, p := range files {
 		content, err := sb.ReadFile(ctx, path.Join(dir, p))
 		switch {
 		case err == nil:
@@ -36,15 +66,6 @@ func read(ctx context.Context, sb sandbox.Sandbox, dir string, files []string, e
 			err = context.Cause(ctx)
 		case !errors.Is(err, sandbox.ErrLost): // gone, or a folder by now, or not readable: nothing to index
 			err = each(p, nil, false)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for top, wanted := range folders {
-		err := unpack(ctx, sb, dir, top, wanted, each)
-		if errors.Is(err, sandbox.ErrTooLarge) { // it holds more than what is wanted
-			err = rest(ctx, sb, dir, wanted, each)
 		}
 		if err != nil {
 			return err
@@ -79,6 +100,7 @@ func byFolder(files []string) (alone []string, folders map[string]map[string]boo
 	return alone, folders
 }
 
+// unpack reads files from an archive of the folder top, "" for all of dir.
 func unpack(ctx context.Context, sb sandbox.Sandbox, dir, top string, wanted map[string]bool, each func(string, []byte, bool) error) (err error) {
 	r, err := sb.CopyOut(ctx, path.Join(dir, top))
 	if err != nil {
@@ -86,6 +108,14 @@ func unpack(ctx context.Context, sb sandbox.Sandbox, dir, top string, wanted map
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	in := tar.NewReader(r)
+	had := map[string][]byte{}           // what came, for further names of the same files
+	inside := func(name string) string { // the path below dir
+		name = strings.TrimPrefix(path.Clean("/"+name), "/")
+		if top == "" {
+			_, name, _ = strings.Cut(name, "/") // the name of dir itself
+		}
+		return name
+	}
 	for {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
@@ -94,34 +124,35 @@ func unpack(ctx context.Context, sb sandbox.Sandbox, dir, top string, wanted map
 		if err != nil {
 			return fmt.Errorf("read the folder %s: %w", top, err)
 		}
-		p := strings.TrimPrefix(path.Clean("/"+h.Name), "/")
-		if h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeLink || !wanted[p] {
+		p := inside(h.Name)
+		if !wanted[p] || h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeLink || h.Size > largest {
 			continue
 		}
-		if h.Typeflag == tar.TypeLink { // its content stands at another name
+		content, known := had[inside(h.Linkname)]
+		if h.Typeflag == tar.TypeReg {
+			if content, err = io.ReadAll(in); err != nil {
+				return fmt.Errorf("read %s: %w", p, err)
+			}
+		} else if !known {
 			continue
 		}
-		if h.Size > largest {
-			continue
-		}
-		content, err := io.ReadAll(in)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", p, err)
-		}
+		had[p] = content
 		delete(wanted, p)
 		if err := each(p, content, true); err != nil {
 			return err
 		}
 	}
-	return rest(ctx, sb, dir, wanted, each)
+	return rest(ctx, sb, dir, top, wanted, each)
 }
 
-// rest reads what an archive did not hold by itself, such as a second name of a file.
-func rest(ctx context.Context, sb sandbox.Sandbox, dir string, wanted map[string]bool, each func(string, []byte, bool) error) error {
-	for p := range wanted {
-		if err := read(ctx, sb, dir, []string{p}, each); err != nil {
-			return err
-		}
+// mostRest is how many files are read by themselves that no archive held.
+const mostRest = 256
+
+// rest reads what an archive did not hold by itself, such as a second name of a file
+// that has not changed.
+func rest(ctx context.Context, sb sandbox.Sandbox, dir, top string, wanted map[string]bool, each func(string, []byte, bool) error) error {
+	if len(wanted) > mostRest {
+		return fmt.Errorf("read the folder %s: %d of its files are in no archive of it", top, len(wanted))
 	}
-	return nil
+	return readAlone(ctx, sb, dir, slices.Sorted(maps.Keys(wanted)), each)
 }
