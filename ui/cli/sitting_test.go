@@ -139,7 +139,7 @@ func TestSitting(t *testing.T) {
 	tm.keys("E")
 	tm.sees("Include intervened")
 	tm.keys("a")
-	tm.sees("transitions of 4 trajectories")
+	tm.sees("transitions of 4")
 	tm.keys("q")
 	tm.sees("left with 0", "4 trajectories, 4 done")
 
