@@ -88,3 +88,31 @@ func TestRemoteHeaders(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A reply without end, as one body or as an event of a stream, is given up.
+func TestRemoteHTTPWithoutEnd(t *testing.T) {
+	const piece = 1 << 20
+	for _, kind := range []string{"application/json", "text/event-stream"} {
+		var sent atomic.Int64
+		s := httpServer(t, func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(strings.NewReader(string(body)))
+				if !strings.Contains(string(body), `"tools/call"`) {
+					h.ServeHTTP(w, r)
+					return
+				}
+				w.Header().Set("Content-Type", kind)
+				_, err := io.WriteString(w, `data: {"jsonrpc": "2.0", "id": 1, "result": "`)
+				for more := strings.Repeat("x", piece); err == nil && sent.Load() < 1<<30; {
+					_, err = io.WriteString(w, more)
+					sent.Add(piece)
+				}
+			})
+		})
+		got := call(t, withServer(t, Server{Listed: listed(t, s)}), "test__count", "{}")
+		if n := sent.Load(); got.Status != Failed || n > 128<<20 {
+			t.Errorf("%s: %s %q after %d MiB", kind, got.Status, got.Text, n>>20)
+		}
+	}
+}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// maxBody bounds one reply of a server that is not a stream; the SDK bounds
-// each event of one that is.
+// maxBody bounds one reply of a server, in bytes, also one that is a stream: the SDK
+// takes an event of any length into memory.
 const maxBody = 32 << 20
 
 // carrier sends requests with the configured headers, and only to the origin
@@ -64,7 +64,7 @@ func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.WithContext(ctx)
 	}
 	resp, err := c.next.RoundTrip(r)
-	if err == nil && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+	if err == nil {
 		resp.Body = &limited{resp.Body, maxBody}
 	}
 	return resp, err
