@@ -22,17 +22,7 @@ func TestSetBreakpoint(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := open(t, fakeWhole(), 120, 40, nil)
-			b.keys(c.keys)
-			if got := strings.Join(b.f.calls, "; "); got != c.call {
-				t.Errorf("engine was asked %q, want %q", got, c.call)
-			}
-			said, _ := b.w.toasts.shown(b.w.now)
-			if f, open := b.w.dialog.(*form); open {
-				said.text = f.failed
-			}
-			if said.text != c.says {
-				t.Errorf("says %q, want %q", said.text, c.says)
-			}
+			b.asks(c.keys, c.call, c.says)
 		})
 	}
 }

@@ -93,6 +93,23 @@ func (b *bench) keys(s string) {
 	}
 }
 
+// asks types keys and compares what the engine was asked for then, and what is said of
+// it: in the open form, else in a message.
+func (b *bench) asks(keys, call, says string) {
+	b.t.Helper()
+	b.keys(keys)
+	if got := strings.Join(b.f.calls, "; "); got != call {
+		b.t.Errorf("engine was asked %q, want %q", got, call)
+	}
+	said, _ := b.w.toasts.shown(b.w.now)
+	if f, open := b.w.dialog.(*form); open {
+		said.text = f.failed
+	}
+	if said.text != says {
+		b.t.Errorf("says %q, want %q", said.text, says)
+	}
+}
+
 var keyTypes = map[string]tea.KeyType{
 	"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "shift+tab": tea.KeyShiftTab, "up": tea.KeyUp, "down": tea.KeyDown,
 	"left": tea.KeyLeft, "right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
