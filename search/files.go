@@ -2,6 +2,7 @@ package search
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"rollbench/search/source"
@@ -37,11 +38,17 @@ func Wanted(file string, size int64) bool {
 	return size <= largestKept && !inHiddenDir(file) && !hasBinaryName(file)
 }
 
+// hiddenDirs are directories that hold nothing of the repository itself.
+var hiddenDirs = []string{".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox", ".nox", ".venv",
+	".mypy_cache", ".pytest_cache", ".ruff_cache", ".eggs"}
+
+// HiddenDirs are the names of directories in which nothing is Wanted: what lists the
+// files need not look into them.
+func HiddenDirs() []string { return slices.Clone(hiddenDirs) }
+
 func inHiddenDir(file string) bool {
 	for dir := range strings.SplitSeq(path.Dir(file), "/") {
-		switch dir {
-		case ".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox", ".nox", ".venv",
-			".mypy_cache", ".pytest_cache", ".ruff_cache", ".eggs":
+		if slices.Contains(hiddenDirs, dir) {
 			return true
 		}
 	}

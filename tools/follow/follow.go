@@ -21,10 +21,6 @@ import (
 	"rollbench/search"
 )
 
-// skip are folders that are never looked into.
-var skip = []string{".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox", ".nox", ".venv",
-	".mypy_cache", ".pytest_cache", ".ruff_cache", ".eggs"}
-
 // Follower is the view of one sandbox's repository.
 type Follower struct {
 	sb  sandbox.Sandbox
@@ -167,7 +163,7 @@ func (f *Follower) alone(ctx context.Context, list map[string]sandbox.Entry) err
 
 // list are the files worth indexing, by path.
 func (f *Follower) list(ctx context.Context) (map[string]sandbox.Entry, error) {
-	entries, err := f.sb.Walk(ctx, f.dir, skip)
+	entries, err := f.sb.Walk(ctx, f.dir, search.HiddenDirs())
 	if err != nil {
 		return nil, fmt.Errorf("list the repository: %w", err)
 	}

@@ -12,14 +12,12 @@ import (
 	"strings"
 
 	"rollbench/sandbox"
+	"rollbench/search"
 )
 
 // few is how many files are read one by one; more come in archives, one for each
 // folder at the top.
 const few = 64
-
-// largest bounds a file that grew since it was listed: 8 MiB.
-const largest = 8 << 20
 
 // read hands each of the files below dir to each, in no order; one that is gone is
 // not there. Only what was asked for is handed over.
@@ -125,7 +123,7 @@ func unpack(ctx context.Context, sb sandbox.Sandbox, dir, top string, wanted map
 			return fmt.Errorf("read the folder %s: %w", top, err)
 		}
 		p := inside(h.Name)
-		if !wanted[p] || h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeLink || h.Size > largest {
+		if !wanted[p] || h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeLink || !search.Wanted(p, h.Size) { // it may have grown since it was listed
 			continue
 		}
 		content, known := had[inside(h.Linkname)]
