@@ -290,13 +290,6 @@ func (w *walker) refer(kind RefKind, name string, at int) {
 	}
 }
 
-// referFrom is refer for an entity whose scope is not open.
-func (w *walker) referFrom(from int, kind RefKind, name string, at int) {
-	if name != "" {
-		w.refs = append(w.refs, Ref{Kind: kind, From: from, Name: name, Line: int(w.toks[at].line)})
-	}
-}
-
 // adopt gives methods their types, where those are in the file.
 func (w *walker) adopt() {
 	if w.owners == nil {
