@@ -66,11 +66,27 @@ func TestCheckInput(t *testing.T) {
 
 // A terminal that its holder lost is replaced, whoever killed it.
 func TestTerminalComesBack(t *testing.T) {
-	sh := openShell(t)
-	r, err := sh.Run(t.Context(), Command{Script: "kill -9 $(ps -t \"$(tty)\" -o pid= | head -1); sleep 0.2; read x; echo $?", Timeout: 20 * time.Second})
-	if err != nil || r.End != Exited || !strings.HasSuffix(string(r.Output), "1\n") {
+	s := &plain{}
+	opened, err := NewShell(t.Context(), s, ShellOptions{Dir: t.TempDir(), Group: "s1:"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh := opened.(*shell)
+	defer sh.Close()
+	r, err := sh.Run(t.Context(), Command{Script: "read x 2>/dev/null; echo $?", Idle: 50 * time.Millisecond, Leave: true})
+	if err != nil || r.End != Left || r.NoInput != "" {
+		t.Fatalf("%+v %v", r, err)
+	}
+	// By its mark: the number of a pseudo-terminal says nothing, since those of other
+	// mount namespaces have the same ones.
+	if n, err := s.Signal(t.Context(), Tree{Mark: sh.term.mark, Age: -time.Hour}, Kill, false); err != nil || len(n) == 0 {
+		t.Fatal(n, err)
+	}
+	r, err = sh.Continue(t.Context(), Step{Idle: time.Minute})
+	if err != nil || r.End != Exited || string(r.Output) != "1\n" {
 		t.Fatalf("%+v %q %v", r, r.Output, err)
 	}
+	<-sh.term.ended
 	r, err = sh.Run(t.Context(), Command{Script: "test -t 0; echo $?; read x; echo $x", Idle: 100 * time.Millisecond, Leave: true})
 	if err != nil || r.End != Left || r.NoInput != "" {
 		t.Fatalf("%+v %v", r, err)
