@@ -22,9 +22,10 @@ func TestDiskLimit(t *testing.T) {
 			c := open(t, p, sandbox.Spec{DiskMB: 8})
 			small := open(t, p, sandbox.Spec{DiskMB: 8})
 			run(t, small, sandbox.Command{Script: "head -c 4194304 /dev/zero > /tmp/small"})
-			// Filling takes no process that a fork bomb could keep from starting.
+			// Filling takes no process that a fork bomb could keep from starting. How much
+			// of it there is when the watch looks is up to chance.
 			_, err := c.Exec(t.Context(), sandbox.Command{Script: "head -c 16777216 /dev/zero > /var/big; sleep 600", Timeout: time.Minute})
-			if !errors.Is(err, sandbox.ErrLost) || !errors.Is(err, sandbox.ErrExhausted) || !strings.Contains(err.Error(), "resources exhausted: disk limit 8 MB reached (16 MB used)") {
+			if !errors.Is(err, sandbox.ErrLost) || !errors.Is(err, sandbox.ErrExhausted) || !strings.Contains(err.Error(), "resources exhausted: disk limit 8 MB reached (") {
 				t.Errorf("%v", err)
 			}
 			if _, err := c.Exec(t.Context(), sandbox.Command{Script: "true"}); !errors.Is(err, sandbox.ErrExhausted) {
