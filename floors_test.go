@@ -30,7 +30,7 @@ var floors = map[string][]string{
 	"tools/follow":            {"sandbox", "search"},
 	"tools/mcp":               {},
 	"sessions":                {},
-	"sessions/export":         {"sessions", "sessions/export/parquet"},
+	"sessions/export":         {"sessions", "sessions/export/parquet", "sessions/stats"},
 	"sessions/export/parquet": {},
 	"sessions/stats":          {"sessions"},
 	"sandbox":                 {},
