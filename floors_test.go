@@ -30,6 +30,7 @@ var floors = map[string][]string{
 	"tools/follow":            {"sandbox", "search"},
 	"tools/mcp":               {},
 	"sessions":                {},
+	"sessions/compare":        {"sessions", "sessions/stats"},
 	"sessions/export":         {"sessions", "sessions/export/parquet", "sessions/stats"},
 	"sessions/export/parquet": {},
 	"sessions/stats":          {"sessions"},
