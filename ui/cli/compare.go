@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,11 +106,7 @@ func comparison(r compare.Report) string {
 	}
 	printSettings(&b, r)
 	b.WriteString("\n" + measured("", "n", "A", "B", "B − A", "95 % interval of it"))
-	rows := []compare.Metric{r.Metrics[0]} // the reward
-	for _, p := range r.Pass {
-		rows = append(rows, compare.Metric{Name: "pass@" + strconv.Itoa(p.K), A: p.A, B: p.B, Diff: p.Diff})
-	}
-	for _, m := range append(rows, r.Metrics[1:]...) {
+	for _, m := range r.Numbers() {
 		b.WriteString(estimates(m.Name, m.A, m.B, m.Diff))
 	}
 	b.WriteString("± standard error over the n instances; * an interval without 0\n\n")
@@ -200,48 +195,7 @@ func estimates(name string, a, b, diff compare.Estimate) string {
 	if diff.Mean == nil {
 		return measured(name, "0", "–", "–", "–", "–")
 	}
-	interval := "–"
-	if diff.Low != nil {
-		interval = signed(*diff.Low) + " … " + signed(*diff.High)
-	}
-	if diff.Apart() {
-		interval += " *"
-	}
-	return measured(name, strconv.Itoa(diff.N), estimateText(a), estimateText(b), signed(*diff.Mean), interval)
-}
-
-// estimateText leaves the error away where nothing varied: it would read as certainty.
-func estimateText(e compare.Estimate) string {
-	digits := digitsOf(*e.Mean)
-	text := number(*e.Mean, digits)
-	if e.SE != nil && *e.SE > 0 {
-		text += " ± " + number(*e.SE, digits)
-	}
-	return text
-}
-
-// digitsOf are the decimals with which about three digits of a number are shown.
-func digitsOf(v float64) int {
-	switch size := math.Abs(v); {
-	case size >= 100:
-		return 0
-	case size >= 10:
-		return 1
-	case size >= 1:
-		return 2
-	}
-	return 3
-}
-
-func number(v float64, digits int) string {
-	return strings.Replace(strconv.FormatFloat(v, 'f', digits, 64), "-", "−", 1)
-}
-
-func signed(v float64) string {
-	if v > 0 {
-		return "+" + number(v, digitsOf(v))
-	}
-	return number(v, digitsOf(v))
+	return measured(name, strconv.Itoa(diff.N), a.Text(), b.Text(), compare.Signed(*diff.Mean), diff.Interval())
 }
 
 func share(n, of int) string {
