@@ -9,8 +9,9 @@ const maxCells = 1 << 23
 // Align lays sequences of signatures beside each other. A row has, for each
 // sequence, the position of its element, −1 where it has none; every element stands
 // in one row, in order. Sequences come one after the other: each is matched with
-// the rows so far by a longest common subsequence, the earliest one, so that what
-// is added at an end leaves the rows before it as they are. What is left between
+// the rows so far by a longest common subsequence, of several the one whose next match
+// is always the nearest: so what is added at an end mostly leaves the rows before it
+// as they are. What is left between
 // two matches is matched by like, where given (a coarser signature), and else shares
 // rows in its order. exact is false where a sequence was too long to be matched.
 func Align(seqs [][]string, like [][]string) (rows [][]int, exact bool) {
@@ -111,15 +112,16 @@ func (a *aligner) same(n, i, j, level int) bool {
 	return false
 }
 
-// matches are the pairs of a longest common subsequence. Equal ends are matched at
-// once: no subsequence is longer for leaving them out.
+// matches are the pairs of a longest common subsequence. Equal starts are matched at
+// once: no subsequence is longer for leaving them out. So are equal ends, but only
+// where the table would be too large: they may be nearer to something else.
 func (a *aligner) matches(n, i0, i1, j0, j1, level int) (pairs [][2]int) {
 	for i0 < i1 && j0 < j1 && a.same(n, i0, j0, level) {
 		pairs = append(pairs, [2]int{i0, j0})
 		i0, j0 = i0+1, j0+1
 	}
 	var ends [][2]int
-	for i0 < i1 && j0 < j1 && a.same(n, i1-1, j1-1, level) {
+	for i0 < i1 && j0 < j1 && (i1-i0+1)*(j1-j0+1) > maxCells && a.same(n, i1-1, j1-1, level) {
 		i1, j1 = i1-1, j1-1
 		ends = append(ends, [2]int{i1, j1})
 	}
@@ -149,16 +151,24 @@ func (a *aligner) middle(n, i0, i1, j0, j1, level int) (pairs [][2]int) {
 			}
 		}
 	}
-	for i, j := 0, 0; i < h && j < w; {
-		switch {
-		case a.same(n, i0+i, j0+j, level):
-			pairs = append(pairs, [2]int{i0 + i, j0 + j})
-			i, j = i+1, j+1
-		case *at(i+1, j) >= *at(i, j+1):
-			i++
-		default:
-			j++
-		}
+	for i, j := 0, 0; *at(i, j) > 0; {
+		i, j = nearest(i, j, h, w, func(x, y int) bool { return *at(x, y) == *at(i, j) && a.same(n, i0+x, j0+y, level) })
+		pairs = append(pairs, [2]int{i0 + i, j0 + j})
+		i, j = i+1, j+1
 	}
 	return pairs
+}
+
+// nearest good pair from a corner on, of those as near the one that moves both sides
+// most alike. There is one.
+func nearest(i, j, h, w int, good func(i, j int) bool) (int, int) {
+	for far := 0; ; far++ {
+		for near := far; near >= 0; near-- {
+			for _, at := range [2][2]int{{i + far, j + near}, {i + near, j + far}} {
+				if at[0] < h && at[1] < w && good(at[0], at[1]) {
+					return at[0], at[1]
+				}
+			}
+		}
+	}
 }

@@ -237,7 +237,7 @@ var metrics = []quantity{
 	{"reward", true, func(t acted) float64 { return *t.Reward }},
 	{"turns", false, func(t acted) float64 { return float64(t.Turn) }},
 	{"tokens", false, func(t acted) float64 { return float64(t.Tokens) }},
-	{"sampled tokens", false, func(t acted) float64 { return float64(t.Sampled) }},
+	{"sampled", false, func(t acted) float64 { return float64(t.Sampled) }},
 	{"search calls", false, func(t acted) float64 { return float64(t.use.Of(searchTool).Made) }},
 	{"tool calls", false, func(t acted) float64 { return float64(t.use.All().Made) }},
 	{"tool errors", false, func(t acted) float64 { return float64(t.use.All().Errors) }},

@@ -17,6 +17,17 @@ func (r *Report) Numbers() []Metric {
 	return append(rows, r.Metrics[len(rows)-len(r.Pass):]...)
 }
 
+// LeftOut says why rewards do not count, and of how many trajectories each; "" for none.
+func (c Counted) LeftOut() string {
+	var parts []string
+	for _, why := range []string{Unfinished, NoReward, NoTurn, Intervened, Dropped, Forked} {
+		if n := c.Left[why]; n > 0 {
+			parts = append(parts, strconv.Itoa(n)+" "+strings.ReplaceAll(why, "_", " "))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Text is the mean ± its error, a dash for none. Where nothing varied the error is
 // left away: it would read as certainty.
 func (e Estimate) Text() string {

@@ -19,7 +19,8 @@ type Events interface {
 // ToolUse is what a trajectory did with one tool, in its latest attempt.
 type ToolUse struct {
 	Name     string        `json:"tool"`
-	Made     int           `json:"calls"` // by the replies in effect
+	Made     int           `json:"calls"`     // by the replies in effect
+	Wait     int           `json:"under_way"` // of the turn under way, not answered yet
 	Ran      int           `json:"ran"`
 	Errors   int           `json:"errors"`   // that ran, and failed
 	Invalid  int           `json:"invalid"`  // with arguments that were no use, or denied by a rule
@@ -43,17 +44,19 @@ func (u Use) Of(name string) ToolUse {
 // All tools together.
 func (u Use) All() (sum ToolUse) {
 	for _, t := range u {
-		sum.add(t)
+		sum.Add(t)
 	}
 	return sum
 }
 
 // NotRun counts the calls that did not run: unreadable, with arguments that were no
 // use, denied, rejected by a person, or behind the end of the run stage.
-func (t ToolUse) NotRun() int { return max(t.Made-t.Ran, 0) }
+func (t ToolUse) NotRun() int { return max(t.Made-t.Ran-t.Wait, 0) }
 
-func (t *ToolUse) add(o ToolUse) {
-	t.Made, t.Ran, t.Errors, t.Invalid, t.Timeouts, t.Wall = t.Made+o.Made, t.Ran+o.Ran, t.Errors+o.Errors, t.Invalid+o.Invalid, t.Timeouts+o.Timeouts, t.Wall+o.Wall
+// Add another tool's.
+func (t *ToolUse) Add(o ToolUse) {
+	t.Made, t.Wait, t.Ran, t.Wall = t.Made+o.Made, t.Wait+o.Wait, t.Ran+o.Ran, t.Wall+o.Wall
+	t.Errors, t.Invalid, t.Timeouts = t.Errors+o.Errors, t.Invalid+o.Invalid, t.Timeouts+o.Timeouts
 }
 
 // Log adds up the tool use of a run's trajectories. It is not safe for concurrent use.
@@ -151,12 +154,12 @@ func read[T any](e sessions.Event, use func(T)) error {
 
 // close the turn under way.
 func (u *used) close() {
-	u.whole = u.sum()
+	u.whole = u.sum(false)
 	u.made, u.ran = nil, nil
 }
 
-// sum is what was done up to now.
-func (u *used) sum() Use {
+// sum is what was done up to now; going says that the turn under way goes on.
+func (u *used) sum(going bool) Use {
 	out := slices.Clone(u.whole)
 	of := func(name string) *ToolUse {
 		i := slices.IndexFunc(out, func(t ToolUse) bool { return t.Name == name })
@@ -168,10 +171,16 @@ func (u *used) sum() Use {
 	}
 	for _, name := range u.made {
 		of(name).Made++
+		if going {
+			of(name).Wait++
+		}
 	}
 	for _, f := range u.ran {
 		t := of(f.Tool)
 		t.Wall += f.Wall
+		if going {
+			t.Wait = max(t.Wait-1, 0)
+		}
 		switch f.Status {
 		case "invalid", "denied":
 			t.Invalid++
@@ -192,7 +201,7 @@ func (l *Log) Use(key sessions.Key) Use {
 	if u == nil {
 		return nil
 	}
-	out := u.sum()
+	out := u.sum(!u.ended)
 	slices.SortFunc(out, func(a, b ToolUse) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }

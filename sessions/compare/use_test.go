@@ -68,7 +68,7 @@ func TestUse(t *testing.T) {
 	if all := p.log.Use(k0).All(); all.Made != 6 || all.NotRun() != 2 {
 		t.Errorf("in all %+v", all)
 	}
-	if got := p.log.Use(k1); !reflect.DeepEqual(got, Use{{Name: "bash", Made: 1}}) {
+	if got := p.log.Use(k1); !reflect.DeepEqual(got, Use{{Name: "bash", Made: 1, Wait: 1}}) {
 		t.Errorf("under way: %+v", got)
 	}
 	if got := p.log.Use(k2); got != nil {
@@ -100,7 +100,7 @@ func TestUseAfterResume(t *testing.T) {
 	}{
 		{k0, Use{{Name: "bash", Made: 1, Ran: 1, Wall: 2 * s}, {Name: "editor", Made: 1, Ran: 1, Wall: 3 * s}}},
 		{k1, Use{{Name: "bash", Made: 1, Ran: 1, Timeouts: 1, Wall: 9 * s}}},
-		{k2, Use{{Name: "editor", Made: 1}}},
+		{k2, Use{{Name: "editor", Made: 1, Wait: 1}}},
 	} {
 		if got := p.log.Use(c.key); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v: %+v\nwant %+v", c.key, got, c.want)
