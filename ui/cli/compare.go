@@ -90,6 +90,25 @@ func compareRuns(ctx context.Context, first, second string, intervened bool) (r 
 	return compare.Runs(a, b, intervened)
 }
 
+// recordedRuns are the runs that the workbench can compare its own with.
+type recordedRuns struct{}
+
+func (recordedRuns) List(ctx context.Context) ([]sessions.Summary, error) {
+	dir, err := home()
+	if err != nil {
+		return nil, err
+	}
+	return sessions.List(ctx, dir)
+}
+
+func (recordedRuns) Open(ctx context.Context, id string) (sessions.Reader, error) {
+	dir, err := home()
+	if err != nil {
+		return nil, err
+	}
+	return sessions.OpenReader(ctx, dir, id)
+}
+
 // comparison is the report as text, at most 80 columns wide where names allow.
 func comparison(r compare.Report) string {
 	var b strings.Builder
@@ -102,7 +121,11 @@ func comparison(r compare.Report) string {
 		return b.String()
 	}
 	for i, c := range []compare.Counted{r.A, r.B} {
-		fmt.Fprintf(&b, "%c  %d trajectories of them: %d count, %d with a reward%s\n", 'A'+i, c.Members, c.Ended, c.Rated, leftOut(c.Left))
+		fmt.Fprintf(&b, "%c  %d trajectories of them: %d count, %d with a reward", 'A'+i, c.Members, c.Ended, c.Rated)
+		if out := c.LeftOut(); out != "" {
+			b.WriteString(" (out: " + out + ")")
+		}
+		b.WriteString("\n")
 	}
 	printSettings(&b, r)
 	b.WriteString("\n" + measured("", "n", "A", "B", "B − A", "95 % interval of it"))
@@ -136,20 +159,6 @@ func onlyIn(side string, names []string) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return fmt.Sprintf("; only in %s: %s", side, text)
-}
-
-// leftOut says which trajectories' rewards do not count, and why.
-func leftOut(by map[string]int) string {
-	var parts []string
-	for _, why := range []string{compare.Unfinished, compare.NoReward, compare.NoTurn, compare.Intervened, compare.Dropped, compare.Forked} {
-		if n := by[why]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(why, "_", " ")))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (out: " + strings.Join(parts, ", ") + ")"
 }
 
 func printSettings(b *strings.Builder, r compare.Report) {
