@@ -16,7 +16,7 @@ import (
 var floors = map[string][]string{
 	".":                       {"ui/cli"},
 	"ui/cli":                  {"*"},
-	"ui":                      {"engine", "engine/infer", "search", "sessions", "sessions/stats", "ui/quiet"},
+	"ui":                      {"engine", "engine/infer", "search", "sessions", "sessions/compare", "sessions/stats", "ui/quiet"},
 	"ui/quiet":                {},
 	"engine":                  {"engine/agent", "engine/breaks", "engine/calls", "engine/dispatch", "engine/infer", "engine/task", "tools", "tools/follow", "tools/mcp", "sandbox", "sandbox/pool", "search", "sessions", "sessions/stats"},
 	"engine/agent":            {"engine/breaks", "engine/calls", "engine/infer", "tools", "sandbox", "sessions"},
@@ -30,7 +30,8 @@ var floors = map[string][]string{
 	"tools/follow":            {"sandbox", "search"},
 	"tools/mcp":               {},
 	"sessions":                {},
-	"sessions/export":         {"sessions", "sessions/export/parquet"},
+	"sessions/compare":        {"sessions", "sessions/stats"},
+	"sessions/export":         {"sessions", "sessions/export/parquet", "sessions/stats"},
 	"sessions/export/parquet": {},
 	"sessions/stats":          {"sessions"},
 	"sandbox":                 {},

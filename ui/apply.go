@@ -125,6 +125,7 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 		w.toasts.add(w.now, note, withKey(e.Key, "a fresh reply is there: r compares"))
 	}
 	w.applyFeedback(e)
+	w.staleComparison(e)
 	if e.Key == w.pageKey.key && (e.Kind == sessions.KindPatch || e.Kind == sessions.KindReward) {
 		w.pageStale = true
 	}
@@ -177,7 +178,7 @@ func withKey(k sessions.Key, text string) string {
 // prepare makes the panes ready to be drawn and asks for what they lack.
 func (w *Workbench) prepare() tea.Cmd {
 	w.settle()
-	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.expire())
+	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.loadComparison(), w.expire())
 }
 
 // settle the panes where they will be drawn; what is missing is noted.

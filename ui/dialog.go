@@ -106,6 +106,9 @@ func drawDialog(t *theme, rows []string, d dialog, w int) {
 		bw = min(w-4, max(76, w*2/3))
 		f.room = max(h-6, 3)
 	}
+	if _, ok := d.(*runPicker); ok {
+		bw = min(w-4, 116)
+	}
 	if _, ok := d.(*picker); ok {
 		bw = w - 4
 	}

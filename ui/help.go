@@ -19,6 +19,7 @@ type sheet struct {
 	own    func(*Workbench, tea.KeyMsg) (tea.Cmd, bool)
 	output *outputView // nil in other sheets
 	search *searchView // nil in other sheets
+	side   comparison  // what is compared, nil in other sheets
 	typing func() bool // a text is being typed; nil: never
 }
 
@@ -39,6 +40,9 @@ func (w *Workbench) closeSheet() {
 	if w.sheet != nil && w.sheet.opener == acrossKey {
 		w.across.typing = false
 		w.across.hunt.end()
+	}
+	if v, is := w.side().(*compareView); is {
+		v.scroll = w.sheet.scroll
 	}
 	w.sheet = nil
 	w.whatIf.end()

@@ -24,10 +24,14 @@ const (
 	inTokens scope = "In the tokens"
 	inFind   scope = "While a text is looked for in a view"
 	inAcross scope = "In the list of places found"
+
+	inCompare scope = "In a comparison of trajectories"
+	inMatrix  scope = "In the matrix of a group"
+	inVersus  scope = "In a comparison of two runs"
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inFind, inAcross, inOutput, inSearch, inBreaks, inWhatIf}
+var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inFind, inAcross, inOutput, inSearch, inBreaks, inWhatIf, inCompare, inMatrix, inVersus}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -55,7 +59,7 @@ func on(help string, keys ...string) key.Binding {
 
 // keyTable in the order of the help.
 func keyTable() []binding {
-	return slices.Concat(debugKeys(), changeKeys(), breakKeys(), globalKeys(), paneKeys())
+	return slices.Concat(debugKeys(), changeKeys(), breakKeys(), globalKeys(), paneKeys(), compareKeys())
 }
 
 // debugKeys in the order of how often a held trajectory needs them: the bottom
@@ -103,7 +107,7 @@ func globalKeys() []binding {
 		{Binding: on("copy the run's id and the chosen name", "Y"), scope: anywhere, do: doCopyID},
 		{Binding: on("all messages so far", "m"), scope: anywhere, over: true, do: doMessages},
 		{Binding: on("all keys", "?"), name: "help", scope: anywhere, over: true, do: doHelp},
-		{Binding: on("back: close, end a search, unzoom, clear the filter, to the list; never stops work", "esc"), scope: anywhere, do: doBack},
+		{Binding: on("back: close, end a search, unzoom, to the list, clear the marks, then the filter; never stops work", "esc"), scope: anywhere, do: doBack},
 		{Binding: on("suspend to the shell; work stands still until fg", "ctrl+z"), scope: anywhere, do: func(*Workbench) tea.Cmd { return tea.Suspend }},
 		{Binding: on("quit; asks only while work is running", "q", "ctrl+c"), name: "quit", scope: anywhere, do: doQuit},
 	}

@@ -35,7 +35,7 @@ func TestNoDoubleKeys(t *testing.T) {
 
 // In a sheet its own keys, those over all sheets and the moves are apart.
 func TestNoDoubleSheetKeys(t *testing.T) {
-	for _, sheet := range []scope{inWhatIf, inBreaks} {
+	for _, sheet := range []scope{inWhatIf, inBreaks, inCompare, inMatrix, inVersus} {
 		seen := map[string]string{"esc": "close", "q": "close", "ctrl+c": "close"}
 		for _, k := range []string{"up", "k", "down", "j", "pgup", "pgdown", "g", "home", "G", "end", "{", "}"} {
 			seen[k] = "a move"

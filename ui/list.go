@@ -18,6 +18,7 @@ type listPane struct {
 	rows   []listRow
 	at     int // chosen row
 	top    int // first row drawn
+	marks  rowMarks
 }
 
 // group is the trajectories of one instance, in queue order.

@@ -49,7 +49,11 @@ func (p *listPane) row(r listRow, c columns, now time.Time) line {
 	if r.member < 0 {
 		return p.groupRow(g, c)
 	}
-	return memberRow(g.members[r.member], c, now)
+	l := memberRow(g.members[r.member], c, now)
+	if p.marks[g.members[r.member].Key] {
+		l[1] = seg{call, padLeft(fmt.Sprint(g.members[r.member].ID), 3) + "•"}
+	}
+	return l
 }
 
 // memberRow has fixed columns, so that the eye can run down one of them.

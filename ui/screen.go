@@ -79,7 +79,7 @@ func (w *Workbench) listTitle() line {
 		}
 		l.add(warn, fmt.Sprintf(" · %d match %q", n, cleanLine(w.list.filter)))
 	}
-	return l
+	return append(l, w.list.markNote()...)
 }
 
 func (w *Workbench) listNote() line {
@@ -186,13 +186,28 @@ func (w *Workbench) dress(a arrangement, b box, has bool, c caption, rows []stri
 // sheetBox is the inner box of a sheet: the whole body.
 func (w *Workbench) sheetBox() box {
 	a := arrange(w.w, w.h, w.gauges.rows(), true, viewFocus)
-	return a.inner(a.view)
+	in := a.inner(a.view)
+	n := max(min(len(w.sheetTop(in.w)), in.h-1), 0)
+	in.y, in.h = in.y+n, in.h-n
+	return in
+}
+
+// sheetTop are the rows of a sheet that do not scroll.
+func (w *Workbench) sheetTop(cols int) []line {
+	if w.sheet == nil || w.sheet.side == nil {
+		return nil
+	}
+	return w.sheet.side.top(w, cols)
 }
 
 func (w *Workbench) drawSheet() []string {
 	a := arrange(w.w, w.h, w.gauges.rows(), true, viewFocus)
-	in := a.inner(a.view)
-	rows := w.sheet.scroll.render(&w.th, w.sheet.page(in.w, in.h), in.w, in.h, true)
+	in := w.sheetBox()
+	var rows []string
+	for _, l := range w.sheetTop(in.w)[:a.inner(a.view).h-in.h] {
+		rows = append(rows, w.th.fit(append(line{{plain, "  "}}, l...), in.w))
+	}
+	rows = append(rows, w.sheet.scroll.render(&w.th, w.sheet.page(in.w, in.h), in.w, in.h, true)...)
 	title := line{{strong, w.sheet.title}}
 	if w.sheet.head != nil {
 		title = w.sheet.head()

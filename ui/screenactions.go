@@ -86,6 +86,8 @@ func doBack(w *Workbench) tea.Cmd {
 		w.zoom = false
 	case w.focus == viewFocus:
 		w.focus = listFocus
+	case len(w.list.marks) > 0:
+		w.list.marks = nil
 	case w.list.filter != "":
 		w.list.filter = ""
 		w.list.rebuild()

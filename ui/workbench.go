@@ -54,6 +54,7 @@ type Workbench struct {
 	history   history
 	limits    *engine.Limits // as last told of; nil: not known
 	whatIf    whatIf
+	compare   *compareView // the last one, to come back to; nil: none
 
 	seq        int64 // of the last event applied
 	at         int64 // of the trajectories' newest state
@@ -150,6 +151,8 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		w.applyFound(m)
 	case searchedMsg:
 		w.applySearched(m)
+	case comparisonMsg:
+		return m.applyTo(w)
 	case historyMsg:
 		w.applyHistory(m)
 	case whatIfMsg:

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rollbench/sessions"
+	"rollbench/sessions/stats"
 )
 
 // rows of the format as lines.
@@ -125,7 +126,7 @@ func TestPassAt(t *testing.T) {
 			t.Errorf("got %v, want %v", got[i], want[i])
 		}
 	}
-	if got := passes(10_000, 3, 5_000); math.Abs(got-0.875) > 1e-3 { // three fair coins, nearly
+	if got := stats.Pass(10_000, 3, 5_000); math.Abs(got-0.875) > 1e-3 { // three fair coins, nearly
 		t.Errorf("pass@5000 is %v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"rollbench/sessions"
+	"rollbench/sessions/stats"
 )
 
 // metrics of a run under the names that SkyRL-Agent gives them
@@ -164,7 +165,7 @@ func passAt(groups []Group) []PassAt {
 			}
 			if n >= k {
 				p.Instances++
-				p.Value += passes(n, c, k)
+				p.Value += stats.Pass(n, c, k)
 			}
 		}
 		if p.Instances == 0 {
@@ -173,16 +174,4 @@ func passAt(groups []Group) []PassAt {
 		p.Value /= float64(p.Instances)
 		out = append(out, p)
 	}
-}
-
-// passes is 1 − C(n−c, k)/C(n, k), as a product so that nothing overflows.
-func passes(n, c, k int) float64 {
-	if n-c < k {
-		return 1
-	}
-	fail := 1.0
-	for i := n - c + 1; i <= n; i++ {
-		fail *= 1 - float64(k)/float64(i)
-	}
-	return 1 - fail
 }
