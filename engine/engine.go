@@ -255,10 +255,12 @@ func (t *trajectory) settle(s sessions.State) {
 // the session and is not exported.
 func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) error {
 	t.attempt++
+	budget := t.budget
 	t.turns, t.injected, t.over = nil, nil, false
 	t.budget, t.runs = sessions.Budget{}, nil
 	events := []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})}
 	if t.fork != nil {
+		t.budget = budget
 		events = append(events, t.fork.again(t)...)
 	}
 	return e.store.Commit(ctx, sessions.Write{Events: events})

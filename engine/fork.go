@@ -287,7 +287,12 @@ func (f *fork) again(t *trajectory) []sessions.Event {
 	if f.Feedback != "" {
 		t.injected = []string{f.Feedback}
 	}
-	return []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindIntervention, f.intervention(t.key))}
+	now := time.Now()
+	events := []sessions.Event{sessions.NewEvent(now, t.key, sessions.KindIntervention, f.intervention(t.key))}
+	if t.budget != (sessions.Budget{}) {
+		events = append(events, sessions.NewEvent(now, t.key, sessions.KindBudget, t.budget))
+	}
+	return events
 }
 
 // sampling of the run, with what the fork changes of it.

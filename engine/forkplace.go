@@ -149,11 +149,11 @@ func (e *Engine) replayFork(ctx context.Context, t *trajectory) (sessions.Rebuil
 	if own == nil || own.Index < t.fork.Turn { // nothing of its own was lost
 		return r, err
 	}
-	turns, runs, budget := forkedTurns(t), runsBefore(t.runs, t.fork.Turn), t.budget
+	turns, runs := forkedTurns(t), runsBefore(t.runs, t.fork.Turn)
 	if err := e.startAgain(ctx, t, "the sandbox could not be brought back: "+line(err)); err != nil {
 		return r, err
 	}
-	t.turns, t.runs, t.budget = turns, runs, budget
+	t.turns, t.runs = turns, runs
 	if err := e.entered(ctx, t); err != nil {
 		return r, err
 	}

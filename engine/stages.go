@@ -26,14 +26,15 @@ func (s *stages) engine() *Engine { return (*Engine)(s) }
 func (s *stages) Init(ctx context.Context, it dispatch.Item) bool {
 	e := s.engine()
 	t := e.at(it)
-	defer t.fork.opened()
 	if ctx.Err() != nil {
+		t.fork.opened() // or never to be
 		return e.interrupted(ctx, t)
 	}
 	if !e.state(ctx, t, sessions.StateChange{State: sessions.Init}) {
 		return false
 	}
 	err := e.prepare(ctx, t)
+	t.fork.opened()
 	switch {
 	case err == nil:
 		return e.state(ctx, t, sessions.StateChange{State: sessions.Ready})
