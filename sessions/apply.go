@@ -49,6 +49,8 @@ var reducers = map[Kind]func(t *Trajectory, e Event) error{
 	KindPicked:       with(applyPicked),
 	KindBudget:       with(applyBudget),
 	KindMarks:        with(applyMarks),
+	KindForked:       with(applyForked),
+	KindRebuilt:      with(applyRebuilt),
 	KindIntervention: func(t *Trajectory, _ Event) error { t.Intervened = true; return nil },
 }
 
@@ -91,7 +93,7 @@ func applyState(t *Trajectory, p StateChange, at time.Time) {
 
 // applyAttempt starts a clean row: what was done to an earlier attempt
 // (interventions too) belongs to that attempt, which is kept and not exported.
-// A person's marks are of the trajectory.
+// A person's marks are of the trajectory, and so is what it was forked from.
 func applyAttempt(t *Trajectory, p Attempt, at time.Time) {
 	if p.N == t.Attempt {
 		return // announces the attempt that is already going on
@@ -99,6 +101,9 @@ func applyAttempt(t *Trajectory, p Attempt, at time.Time) {
 	fresh := NewTrajectory(t.Key, at)
 	fresh.Attempt = p.N
 	fresh.Masked, fresh.Dropped, fresh.Tags, fresh.Note = t.Masked, t.Dropped, t.Tags, t.Note
+	if t.Fork != nil {
+		fresh.startFrom(t.Fork)
+	}
 	*t = fresh
 }
 

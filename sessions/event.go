@@ -38,6 +38,9 @@ const (
 	KindMarks     Kind = "marks"         // Marks: all that there are, the last ones count
 	KindHandRun   Kind = "command.run"   // HandRun: a person's command in the sandbox
 
+	KindForked  Kind = "forked"          // Forked: the trajectory begins, from a turn of another
+	KindRebuilt Kind = "sandbox.rebuilt" // Rebuilt: the sandbox of a fork
+
 	KindBreakpoint        Kind = "breakpoint.set"     // Breakpoint (run): set, or changed
 	KindBreakpointRemoved Kind = "breakpoint.removed" // BreakpointRemoved (run)
 	KindBreakpointHit     Kind = "breakpoint.hit"     // BreakpointHit (trajectory)

@@ -34,6 +34,8 @@ type Summary struct {
 	Masked     int
 	Intervened int
 	MeanReward *float64 // over the trajectories that have one, nil when none has
+	Forks      int      // beside the members; nothing above counts them
+	ForksOpen  int      // of them that have not ended
 	Problem    string
 }
 
@@ -90,7 +92,7 @@ func summarize(ctx context.Context, s *Summary) (err error) {
 	switch {
 	case s.PID != 0:
 		s.State = RunRunning
-	case s.Done+s.Failed+s.Cancelled < s.Members:
+	case s.Done+s.Failed+s.Cancelled < s.Members || s.ForksOpen > 0:
 		s.State = RunInterrupted
 	default:
 		s.State = RunFinished
@@ -98,12 +100,21 @@ func summarize(ctx context.Context, s *Summary) (err error) {
 	return nil
 }
 
-// Summarize counts the rows of a run. Dir, State and PID are left to List.
+// Summarize counts the rows of a run: those of the set fixed at the start. Dir,
+// State and PID are left to List.
 func Summarize(run Run, rows []Trajectory) Summary {
-	s := Summary{ID: run.ID, Title: run.Title, Created: run.Created, Model: run.Model, Simulated: run.Simulate, Members: len(rows)}
+	s := Summary{ID: run.ID, Title: run.Title, Created: run.Created, Model: run.Model, Simulated: run.Simulate}
 	var sum float64
 	var rewarded int
 	for _, t := range rows {
+		if t.Fork != nil {
+			s.Forks++
+			if !t.State.Ended() {
+				s.ForksOpen++
+			}
+			continue
+		}
+		s.Members++
 		switch t.State {
 		case Done:
 			s.Done++

@@ -113,6 +113,8 @@ type Trajectory struct {
 	Tags       []string   `json:"tags,omitempty"`
 	Note       string     `json:"note,omitempty"`
 	Sandbox    string     `json:"sandbox,omitempty"` // "docker 3f2a…" or "local …", "" when closed
+	Fork       *Fork      `json:"fork,omitempty"`    // nil: of the set fixed at the start
+	Differs    int        `json:"differs,omitempty"` // calls that answered otherwise as its sandbox was rebuilt
 }
 
 // Mask is why the trajectory's tokens are kept out of the gradient, "" when
@@ -195,7 +197,9 @@ type Output struct {
 type Turn struct {
 	Key
 	Attempt int `json:"attempt"`
-	Index   int `json:"turn"` // from 1
+	// Origin is whose turn it is, where Key is a fork of that; nil: Key's own.
+	Origin *Key `json:"-"`
+	Index  int  `json:"turn"` // from 1
 	// Version counts replies to the same prompt: an edit or a resample stores
 	// the old one as superseded and goes on with the next version.
 	Version    int    `json:"version"`

@@ -89,7 +89,7 @@ func unpackChunk(stored []byte) ([]byte, error) {
 
 // storeChunk into the transaction; packed is its data as it is stored.
 func (tx *transaction) storeChunk(c *Chunk, packed []byte) error {
-	tr := tx.conn.byKey[c.Key]
+	tr, _ := tx.find(c.Key)
 	if c.N == 0 {
 		if _, err := tx.conn.exec("DELETE FROM output WHERE tr = ? AND attempt = ? AND turn = ? AND call = ?", tr, c.Attempt, c.Turn, c.Call); err != nil {
 			return err
@@ -105,12 +105,9 @@ func (v *view) Output(ctx context.Context, at CallPlace, from int64, n int) ([]b
 	if from < 0 || n <= 0 {
 		return nil, nil
 	}
-	tr, latest, err := v.member(ctx, at.Key)
+	at, tr, err := v.printedBy(ctx, at)
 	if err != nil {
 		return nil, err
-	}
-	if at.Attempt == 0 {
-		at.Attempt = latest
 	}
 	if there, err := v.has(ctx, "output"); err != nil || !there {
 		return nil, err

@@ -16,7 +16,13 @@ const dbName = "session.db"
 // schemaVersion is kept in PRAGMA user_version. Version 1 had no series,
 // version 2 no output, and no turn that echoes another. Of version 3 some files
 // have no vocabulary, which a reader can do without.
-const schemaVersion = 3
+//
+// A file becomes one of version 4 as the first fork is stored in it: its turns are
+// read across trajectories, which older readers do not know. Others stay at 3.
+const (
+	schemaVersion = 3
+	forkVersion   = 4
+)
 
 // The tables. tr is the trajectory's position in queue order. turn.body is the
 // turn as JSON without its free texts and token arrays; texts holds the former
@@ -54,10 +60,12 @@ const outputTable = `CREATE TABLE IF NOT EXISTS output (
 
 // upgrade brings a file of an earlier version to this one.
 func upgrade(ctx context.Context, db *sql.DB) error {
-	if _, err := db.ExecContext(ctx, seriesTable+outputTable+vocabularyTable+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
+	var version int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
 	}
-	return nil
+	_, err := db.ExecContext(ctx, seriesTable+outputTable+vocabularyTable+fmt.Sprintf("PRAGMA user_version = %d;", max(version, schemaVersion)))
+	return err
 }
 
 // How a file is opened. frozen takes no locks and needs no files beside it: for
@@ -93,8 +101,8 @@ func checkVersion(ctx context.Context, db *sql.DB) error {
 	switch {
 	case v == 0:
 		return errors.New("it is not a recorded run")
-	case v > schemaVersion:
-		return fmt.Errorf("its format %d is newer than this rollbench reads (%d); use a newer rollbench", v, schemaVersion)
+	case v > forkVersion:
+		return fmt.Errorf("its format %d is newer than this rollbench reads (%d); use a newer rollbench", v, forkVersion)
 	}
 	return nil
 }

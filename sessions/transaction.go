@@ -3,6 +3,7 @@ package sessions
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 )
 
 // transaction stores one group of writes. Everything that can be refused is
@@ -12,6 +13,8 @@ type transaction struct {
 	conn    *writeConn
 	rows    []Trajectory       // as committed
 	changed map[int]Trajectory // rows this transaction changes
+	pending map[int]Trajectory // rows that the write under way changes
+	added   map[Key]int        // trajectories that this transaction makes
 	seq     int64
 }
 
@@ -38,6 +41,7 @@ func (tx *transaction) run(group []*request) (accepted []*request, err error) {
 	if _, err := tx.conn.exec("COMMIT"); err != nil {
 		return accepted, tx.rollback(err)
 	}
+	maps.Copy(tx.conn.byKey, tx.added)
 	for tr, t := range tx.changed {
 		if t.State.Ended() {
 			delete(tx.conn.chains, tr) // no more turns: give the memory back
@@ -66,11 +70,27 @@ func (tx *transaction) open() bool {
 	return err != nil
 }
 
-// store puts one request into the transaction.
+// store puts one request into the transaction. A refused one leaves nothing.
 func (tx *transaction) store(r *request) (refusal, err error) {
 	if err := r.ctx.Err(); err != nil {
 		return err, nil
 	}
+	tx.pending = map[int]Trajectory{}
+	refusal, err = tx.put(r)
+	if refusal != nil || err != nil {
+		for key, tr := range tx.added {
+			if _, of := tx.pending[tr]; of && tx.changed[tr].IsZero() {
+				delete(tx.added, key)
+				delete(tx.conn.chains, tr)
+			}
+		}
+		return refusal, err
+	}
+	maps.Copy(tx.changed, tx.pending)
+	return nil, nil
+}
+
+func (tx *transaction) put(r *request) (refusal, err error) {
 	if r.gauge != nil {
 		_, err := tx.conn.exec("INSERT INTO gauge VALUES (1, ?) ON CONFLICT DO UPDATE SET json = excluded.json", string(r.gauge))
 		if err == nil && r.point != nil {
@@ -78,17 +98,16 @@ func (tx *transaction) store(r *request) (refusal, err error) {
 		}
 		return nil, err
 	}
-	rows, refusal := tx.reduce(r.write.Events)
-	if refusal != nil {
+	if refusal := tx.reduce(r.write.Events); refusal != nil {
 		return refusal, nil
 	}
 	if r.write.Patch != nil || r.write.EvalLog != nil {
-		if _, ok := tx.conn.byKey[r.write.Key]; !ok {
+		if _, ok := tx.find(r.write.Key); !ok {
 			return notMember(r.write.Key, tx.conn.run), nil
 		}
 	}
 	if c := r.write.Chunk; c != nil {
-		if _, ok := tx.conn.byKey[c.Key]; !ok {
+		if _, ok := tx.find(c.Key); !ok {
 			return notMember(c.Key, tx.conn.run), nil
 		}
 	}
@@ -105,47 +124,49 @@ func (tx *transaction) store(r *request) (refusal, err error) {
 	if err := tx.storeArtifacts(&r.write); err != nil {
 		return nil, err
 	}
-	if err := tx.storeEvents(r.write.Events); err != nil {
-		return nil, err
-	}
-	for tr, t := range rows {
-		tx.changed[tr] = t
-	}
-	return nil, nil
+	return nil, tx.storeEvents(r.write.Events)
 }
 
 // reduce applies the events to copies of their rows.
-func (tx *transaction) reduce(events []Event) (map[int]Trajectory, error) {
-	rows := map[int]Trajectory{}
+func (tx *transaction) reduce(events []Event) error {
 	for i := range events {
 		e := events[i]
 		if !json.Valid(e.Data) {
-			return nil, fmt.Errorf("event %s of %s: payload is not JSON", e.Kind, e.Key)
+			return fmt.Errorf("event %s of %s: payload is not JSON", e.Kind, e.Key)
 		}
 		if e.Time.IsZero() {
-			return nil, fmt.Errorf("event %s of %s has no time", e.Kind, e.Key)
+			return fmt.Errorf("event %s of %s has no time", e.Kind, e.Key)
 		}
 		if e.Key.IsZero() {
 			continue // a fact of the run
 		}
-		tr, ok := tx.conn.byKey[e.Key]
-		if !ok {
-			return nil, notMember(e.Key, tx.conn.run)
-		}
-		t, ok := rows[tr]
-		if !ok {
-			t = tx.row(tr)
-		}
+		tr, ok := tx.find(e.Key)
 		e.Time = plain(e.Time)
-		if err := Apply(&t, e); err != nil {
-			return nil, err
+		switch {
+		case ok && e.Kind == KindForked:
+			return fmt.Errorf("run %s has trajectory %s already", tx.conn.run, e.Key)
+		case !ok && e.Kind == KindForked:
+			var err error
+			if tr, err = tx.add(e); err != nil {
+				return err
+			}
+		case !ok:
+			return notMember(e.Key, tx.conn.run)
 		}
-		rows[tr] = t
+		t := tx.row(tr)
+		if err := Apply(&t, e); err != nil {
+			return err
+		}
+		tx.pending[tr] = t
 	}
-	return rows, nil
+	return nil
 }
 
+// row of a trajectory with all that was stored before.
 func (tx *transaction) row(tr int) Trajectory {
+	if t, ok := tx.pending[tr]; ok {
+		return t
+	}
 	if t, ok := tx.changed[tr]; ok {
 		return t
 	}
@@ -172,15 +193,24 @@ func (tx *transaction) storeRows() error {
 		if err != nil {
 			return fmt.Errorf("encode the row of %s: %w", t.Key, err)
 		}
-		if _, err := tx.conn.exec("UPDATE trajectory SET seq = ?, json = ? WHERE tr = ?", tx.seq, string(row), tr); err != nil {
+		if tr < len(tx.rows) {
+			_, err = tx.conn.exec("UPDATE trajectory SET seq = ?, json = ? WHERE tr = ?", tx.seq, string(row), tr)
+		} else {
+			_, err = tx.conn.exec("INSERT INTO trajectory VALUES (?, ?, ?, ?, ?)", tr, t.Instance, t.ID, tx.seq, string(row))
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	if len(tx.added) == 0 {
+		return nil
+	}
+	_, err := tx.conn.exec(fmt.Sprintf("PRAGMA user_version = %d", forkVersion))
+	return err
 }
 
 func (tx *transaction) storeArtifacts(w *Write) error {
-	tr := tx.conn.byKey[w.Key]
+	tr, _ := tx.find(w.Key)
 	const conflict = " VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET data = excluded.data"
 	if w.Patch != nil {
 		if _, err := tx.conn.exec("INSERT INTO patch"+conflict, tr, w.Attempt, w.Patch); err != nil {

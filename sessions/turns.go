@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"database/sql"
 )
 
 // Turns of the trajectory's attempt (0: the latest) with from ≤ Index ≤ to
@@ -26,102 +27,105 @@ func (v *view) EachTurn(ctx context.Context, key Key, attempt int, fn func(Turn)
 }
 
 func (v *view) each(ctx context.Context, key Key, attempt, from, to int, withIDs bool, fn func(Turn) error) error {
-	tr, latest, err := v.member(ctx, key)
+	_, row, err := v.row(ctx, key)
 	if err != nil {
 		return err
 	}
 	if attempt == 0 {
-		attempt = latest
+		attempt = row.Attempt
 	}
 	if to <= 0 {
 		to = 1<<31 - 1
 	}
-	if !withIDs {
-		return v.eachPlain(ctx, key, tr, attempt, from, to, fn)
-	}
-	var c chain
-	if from > 1 { // prompts before from are needed to rebuild those after
-		if c, _, err = loadChain(ctx, v.db, tr, attempt, place{from, 0}); err != nil {
-			return v.fail("turns of "+key.String(), err)
-		}
-	}
-	return v.eachWithIDs(ctx, key, tr, attempt, from, to, &c, fn)
-}
-
-func (v *view) eachPlain(ctx context.Context, key Key, tr, attempt, from, to int, fn func(Turn) error) error {
-	rows, err := v.db.QueryContext(ctx, `SELECT superseded, body, texts FROM turn
-		WHERE tr = ? AND attempt = ? AND idx BETWEEN ? AND ? ORDER BY idx, version`, tr, attempt, from-1, to)
+	parts, err := v.lineage(ctx, key, attempt)
 	if err != nil {
-		return v.fail("turns of "+key.String(), err)
+		return err
 	}
-	defer rows.Close()
-	past := echoes{}
-	for rows.Next() {
-		var body, packed []byte
-		var superseded bool
-		if err := rows.Scan(&superseded, &body, &packed); err != nil {
-			return v.fail("turns of "+key.String(), err)
+	w := &walk{view: v, past: echoes{}, from: from, use: func(t *Turn) error {
+		t.Key, t.Attempt = key, attempt
+		if row.Fork != nil && t.Index < row.Fork.Turn && t.Origin == nil { // its own copy
+			parent := row.Fork.ParentOf(key)
+			t.Origin = &parent
 		}
-		t, list, err := decodeTurn(body, packed)
-		if err == nil && t.Index < from {
-			past.remember(&t)
-			continue
+		return fn(*t)
+	}}
+	if withIDs {
+		w.chain = &chain{}
+		if from > 1 { // prompts before from are needed to rebuild those after
+			if *w.chain, _, err = loadChain(ctx, v.db, parts, place{from, 0}); err != nil {
+				return v.fail("turns of "+key.String(), err)
+			}
 		}
-		if err == nil {
-			err = past.fill(&t, list)
-		}
-		if err != nil {
-			return v.fail("turns of "+key.String(), err)
-		}
-		t.Superseded = superseded
-		if err := fn(t); err != nil {
+	}
+	for _, s := range clip(parts, from-1, to) { // the turn before from is what from may echo
+		if err := w.segment(ctx, s); err != nil {
 			return err
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return v.fail("turns of "+key.String(), err)
 	}
 	return nil
 }
 
-func (v *view) eachWithIDs(ctx context.Context, key Key, tr, attempt, from, to int, c *chain, fn func(Turn) error) error {
-	rows, err := v.db.QueryContext(ctx, `SELECT superseded, body, texts, prompt, output, logprobs
-		FROM turn LEFT JOIN tokens USING (turn)
-		WHERE tr = ? AND attempt = ? AND idx BETWEEN ? AND ? ORDER BY idx, version`, tr, attempt, from-1, to)
+// walk reads turns in order, across the segments of a lineage.
+type walk struct {
+	*view
+	past  echoes
+	chain *chain // nil: without token arrays
+	from  int    // first turn that is wanted
+	use   func(*Turn) error
+}
+
+func (w *walk) segment(ctx context.Context, s segment) error {
+	query := `SELECT superseded, body, texts, NULL, NULL, NULL FROM turn WHERE tr = ? AND attempt = ? AND idx BETWEEN ? AND ? ORDER BY idx, version`
+	if w.chain != nil {
+		query = `SELECT superseded, body, texts, prompt, output, logprobs FROM turn LEFT JOIN tokens USING (turn)
+			WHERE tr = ? AND attempt = ? AND idx BETWEEN ? AND ? ORDER BY idx, version`
+	}
+	rows, err := w.db.QueryContext(ctx, query, s.tr, s.attempt, s.from, s.to)
 	if err != nil {
-		return v.fail("turns of "+key.String(), err)
+		return w.fail("turns of "+s.key.String(), err)
 	}
 	defer rows.Close()
-	past := echoes{}
 	for rows.Next() {
-		var body, packed, prompt, output, logprobs []byte
-		var superseded bool
-		if err := rows.Scan(&superseded, &body, &packed, &prompt, &output, &logprobs); err != nil {
-			return v.fail("turns of "+key.String(), err)
+		t, err := w.scan(rows)
+		if err != nil {
+			return w.fail("turns of "+s.key.String(), err)
 		}
-		t, list, err := decodeTurn(body, packed)
-		if err == nil && t.Index < from {
-			past.remember(&t)
+		if t.Index < w.from || s.foreign && t.Superseded { // what the parent replaced is its own affair
 			continue
 		}
-		if err == nil {
-			err = past.fill(&t, list)
+		if s.foreign {
+			t.Origin = &s.key
 		}
-		if err == nil {
-			err = c.fill(&t, prompt, output, logprobs)
-		}
-		if err != nil {
-			return v.fail("turns of "+key.String(), err)
-		}
-		t.Superseded = superseded
-		if err := fn(t); err != nil {
+		if err := w.use(&t); err != nil {
 			return err
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return v.fail("turns of "+key.String(), err)
+		return w.fail("turns of "+s.key.String(), err)
 	}
 	return nil
+}
+
+// scan one turn; of one before those wanted only what the next may echo.
+func (w *walk) scan(rows *sql.Rows) (Turn, error) {
+	var body, packed, prompt, output, logprobs []byte
+	var superseded bool
+	if err := rows.Scan(&superseded, &body, &packed, &prompt, &output, &logprobs); err != nil {
+		return Turn{}, err
+	}
+	t, list, err := decodeTurn(body, packed)
+	if err != nil {
+		return t, err
+	}
+	t.Superseded = superseded
+	if t.Index < w.from {
+		w.past.remember(&t)
+		return t, nil
+	}
+	if err := w.past.fill(&t, list); err != nil || w.chain == nil {
+		return t, err
+	}
+	return t, w.chain.fill(&t, prompt, output, logprobs)
 }
 
 // fill decodes the token arrays of the turn that follows in the chain.
@@ -150,31 +154,41 @@ type tail struct {
 	prompt int
 }
 
-// loadChain decodes the token arrays of the attempt's turns before the place.
-func loadChain(ctx context.Context, q querier, tr, attempt int, before place) (c chain, last tail, err error) {
+// loadChain decodes the token arrays of the turns before the place.
+func loadChain(ctx context.Context, q querier, parts []segment, before place) (c chain, last tail, err error) {
+	for _, s := range clip(parts, 0, before.index) {
+		if err := c.load(ctx, q, s, before, &last); err != nil {
+			return c, last, err
+		}
+	}
+	return c, last, nil
+}
+
+func (c *chain) load(ctx context.Context, q querier, s segment, before place, last *tail) error {
 	rows, err := q.QueryContext(ctx, `SELECT idx, version, prompt, output FROM turn LEFT JOIN tokens USING (turn)
-		WHERE tr = ? AND attempt = ? AND (idx, version) < (?, ?) ORDER BY idx, version`, tr, attempt, before.index, before.version)
+		WHERE tr = ? AND attempt = ? AND idx BETWEEN ? AND ? AND (idx, version) < (?, ?) ORDER BY idx, version`,
+		s.tr, s.attempt, s.from, s.to, before.index, before.version)
 	if err != nil {
-		return c, last, err
+		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var prompt, output []byte
 		if err := rows.Scan(&last.index, &last.version, &prompt, &output); err != nil {
-			return c, last, err
+			return err
 		}
 		ids, err := decodeIDs(output)
 		if err != nil {
-			return c, last, err
+			return err
 		}
 		whole, err := c.next(prompt, ids)
 		if err != nil {
-			return c, last, err
+			return err
 		}
 		last.prompt = len(whole)
 		if whole == nil {
 			last.prompt = -1
 		}
 	}
-	return c, last, rows.Err()
+	return rows.Err()
 }

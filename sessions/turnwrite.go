@@ -10,11 +10,11 @@ import (
 // the endpoint and never change.
 func (tx *transaction) storeTurn(r *request) (refusal, err error) {
 	t := r.write.Turn
-	tr, ok := tx.conn.byKey[t.Key]
+	tr, ok := tx.find(t.Key)
 	if !ok {
 		return notMember(t.Key, tx.conn.run), nil
 	}
-	open, err := tx.conn.chainOf(tr, t.Attempt)
+	open, err := tx.chainOf(tr, t)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (tx *transaction) sameTokens(tr int, r *request, open *openChain) (refusal,
 	}
 	seq, last := open.seq, open.last
 	if last.place != at {
-		c, l, err := loadChain(context.Background(), tx.conn.conn, tr, t.Attempt, place{t.Index, t.Version + 1})
+		c, l, err := tx.chainBefore(t, place{t.Index, t.Version + 1})
 		if err != nil {
 			return nil, err
 		}

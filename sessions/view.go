@@ -51,19 +51,8 @@ func (v *view) Since(ctx context.Context, seq int64, limit int) ([]Event, error)
 
 // member finds a trajectory's position and its latest attempt.
 func (v *view) member(ctx context.Context, key Key) (tr, attempt int, err error) {
-	var row []byte
-	err = v.db.QueryRowContext(ctx, "SELECT tr, json FROM trajectory WHERE instance = ? AND id = ?", key.Instance, key.ID).Scan(&tr, &row)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, 0, notMember(key, v.run.ID)
-	}
-	var t Trajectory
-	if err == nil {
-		err = json.Unmarshal(row, &t)
-	}
-	if err != nil {
-		return 0, 0, v.fail("trajectory "+key.String(), err)
-	}
-	return tr, t.Attempt, nil
+	tr, t, err := v.row(ctx, key)
+	return tr, t.Attempt, err
 }
 
 func notMember(key Key, run string) error {

@@ -87,16 +87,25 @@ func (c *writeConn) exec(query string, args ...any) (sql.Result, error) {
 	return stmt.ExecContext(context.Background(), args...)
 }
 
-// chainOf is the token sequence of the attempt so far, from memory or rebuilt.
-func (c *writeConn) chainOf(tr, attempt int) (*openChain, error) {
-	if open, ok := c.chains[tr]; ok && open.attempt == attempt {
+// chainOf is the token sequence of the turn's attempt so far, from memory or rebuilt.
+func (tx *transaction) chainOf(tr int, t *Turn) (*openChain, error) {
+	if open, ok := tx.conn.chains[tr]; ok && open.attempt == t.Attempt {
 		return open, nil
 	}
-	open := &openChain{attempt: attempt}
+	open := &openChain{attempt: t.Attempt}
 	var err error
-	if open.chain, open.last, err = loadChain(context.Background(), c.conn, tr, attempt, place{1 << 31, 0}); err != nil {
+	if open.chain, open.last, err = tx.chainBefore(t, place{1 << 31, 0}); err != nil {
 		return nil, err
 	}
-	c.chains[tr] = open
+	tx.conn.chains[tr] = open
 	return open, nil
+}
+
+// chainBefore is the token sequence of the turn's attempt before a place.
+func (tx *transaction) chainBefore(t *Turn, before place) (chain, tail, error) {
+	parts, err := tx.segments(t.Key, t.Attempt)
+	if err != nil {
+		return chain{}, tail{}, err
+	}
+	return loadChain(context.Background(), tx.conn.conn, parts, before)
 }

@@ -195,7 +195,7 @@ func (s *Store) gather(group []*request) []*request {
 // the database undoes the transaction and every write of it gets the error.
 func (s *Store) commit(group []*request) {
 	// Only this goroutine changes rows and seq, so it reads them without mu.
-	tx := &transaction{conn: s.conn, rows: s.rows, changed: map[int]Trajectory{}, seq: s.seq}
+	tx := &transaction{conn: s.conn, rows: s.rows, changed: map[int]Trajectory{}, added: map[Key]int{}, seq: s.seq}
 	accepted, err := tx.run(group)
 	if err != nil {
 		for _, r := range accepted {
@@ -205,6 +205,7 @@ func (s *Store) commit(group []*request) {
 	}
 	s.mu.Lock()
 	s.seq = tx.seq
+	s.rows = append(s.rows, make([]Trajectory, len(tx.added))...)
 	for tr, t := range tx.changed {
 		s.rows[tr] = t
 	}

@@ -48,7 +48,9 @@ type item struct {
 // Core is the state machine. It is not safe for concurrent use.
 type Core struct {
 	policy Policy
-	bounds bounds
+	limits Limits // as given
+	bounds bounds // what they mean for so many items
+	begun  bool
 	items  []item
 	busy   [numStages]int
 	live   int
@@ -63,7 +65,7 @@ type Core struct {
 }
 
 // NewCore with every item queued. order lists all items, first to start first;
-// nil means 0…n−1.
+// nil means 0…n−1. Add brings more.
 func NewCore(p Policy, l Limits, n int, order []Item) *Core {
 	if order == nil {
 		order = make([]Item, n)
@@ -71,7 +73,7 @@ func NewCore(p Policy, l Limits, n int, order []Item) *Core {
 			order[i] = Item(i)
 		}
 	}
-	return &Core{policy: p, bounds: resolve(p, l, n), items: make([]item, n), left: n, order: order}
+	return &Core{policy: p, limits: l, bounds: resolve(p, l, n), items: make([]item, n), left: n, order: order}
 }
 
 // Skip marks an item as already through, before Begin: it starts no stage.
@@ -90,6 +92,7 @@ func (c *Core) SkipToEval(it Item) {
 
 // Begin queues the items and returns the first actions.
 func (c *Core) Begin() []Action {
+	c.begun = true
 	for _, it := range c.order {
 		if c.items[it].phase == queued {
 			c.waitInit.push(it)
@@ -201,7 +204,7 @@ func (c *Core) Cancel(it Item) []Action {
 // kills nothing: what is busy drains.
 func (c *Core) SetLimits(l Limits) []Action {
 	keep := c.bounds.keep
-	c.bounds = resolve(c.policy, l, len(c.items))
+	c.limits, c.bounds = l, resolve(c.policy, l, len(c.items))
 	c.bounds.keep = keep
 	return c.admit()
 }

@@ -2,7 +2,8 @@
 // limits (the dispatcher of SkyRL-Agent, arXiv 2511.16108 §3, bounded).
 //
 // In: the policy, the limits, the number of items and their order; then what
-// happens (a stage ended, an item is held or wants to go on, a limit changed).
+// happens (a stage ended, an item is held or wants to go on, a limit changed,
+// items were added).
 // Out: what to start. Core is a pure state machine without goroutines or
 // clock; Live drives it with goroutines, tests and simulations with a heap of
 // events. An item is a number: the package knows nothing of trajectories.

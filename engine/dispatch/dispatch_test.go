@@ -121,6 +121,21 @@ func (s *schedule) cancel(it Item) {
 	}
 }
 
+// add items while others are under way.
+func (s *schedule) add(n int) {
+	if s.core.Left() == 0 { // Live refuses then
+		return
+	}
+	s.started = append(s.started, make([][numStages]int, n)...)
+	s.ended = append(s.ended, make([]int, n)...)
+	s.state = append(s.state, make([]string, n)...)
+	first, actions := s.core.Add(n)
+	if int(first) != len(s.ended)-n {
+		s.t.Fatalf("added items begin at %d, want %d", first, len(s.ended)-n)
+	}
+	s.apply(actions)
+}
+
 // check compares the counters of the Core with what its items say.
 func (s *schedule) check() {
 	snap := s.core.Snapshot()
@@ -188,7 +203,7 @@ func newSchedule(t *testing.T, seed uint64, p Policy, l Limits, n int) *schedule
 }
 
 // Thousands of random schedules: every item leaves every stage exactly once
-// and no limit is passed, whatever fails, is held, cancelled or changed.
+// and no limit is passed, whatever fails, is held, cancelled, changed or added.
 func TestRandomSchedules(t *testing.T) {
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -212,6 +227,11 @@ func TestRandomSchedules(t *testing.T) {
 					s.state[it] = "ran"
 				}
 			}
+		}
+		for range rng.IntN(3) {
+			more, when := 1+rng.IntN(4), rng.Float64()*8
+			s.after(when, func() { s.add(more) })
+			s.after(when+rng.Float64(), func() { s.cancel(Item(rng.IntN(len(s.ended)))) })
 		}
 		for range rng.IntN(4) {
 			s.after(rng.Float64()*5, func() {

@@ -31,6 +31,7 @@ type Live struct {
 	busy map[Item]*flight
 	back map[Item]chan struct{} // closed when a held item has its slot again
 	gone map[Item]bool          // cancelled
+	over bool                   // Run has ended
 	done chan struct{}
 	wg   sync.WaitGroup
 }
@@ -59,6 +60,9 @@ func (d *Live) Run(ctx context.Context) error {
 		d.mu.Unlock()
 	}
 	d.wg.Wait()
+	d.mu.Lock()
+	d.over = true
+	d.mu.Unlock()
 	if d.Snapshot().Left > 0 {
 		return context.Cause(ctx)
 	}

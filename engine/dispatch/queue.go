@@ -22,6 +22,16 @@ func (q *queue) pop() Item {
 	return it
 }
 
+// pushFront puts an item before all others.
+func (q *queue) pushFront(it Item) {
+	if q.head > 0 {
+		q.head--
+		q.items[q.head] = it
+		return
+	}
+	q.items = slices.Insert(q.items, 0, it)
+}
+
 // remove takes an item out wherever it stands; a person's act, so a scan is fine.
 func (q *queue) remove(it Item) {
 	if i := slices.Index(q.items[q.head:], it); i >= 0 {

@@ -18,7 +18,8 @@ const (
 	evalStage
 )
 
-// Run adds up the events of one run. It is not safe for concurrent use.
+// Run adds up the events of one run. Forks are outside the set that it tells of.
+// It is not safe for concurrent use.
 type Run struct {
 	seq    int64     // of the last event seen
 	last   time.Time // its time
@@ -111,12 +112,14 @@ func (r *Run) See(e sessions.Event) error {
 	case sessions.KindLimit:
 		err = read(e, r.struck)
 	}
+	if !e.Key.IsZero() {
+		r.moved = e.Time // a fork's, too
+	}
 	i, member := r.index[e.Key]
 	if err != nil || !member {
 		return err
 	}
 	c := &r.clocks[i]
-	r.moved = e.Time
 	switch e.Kind {
 	case sessions.KindAttempt:
 		c.called, c.run, c.seconds = nil, 0, [3]float64{}
