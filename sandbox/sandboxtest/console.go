@@ -99,9 +99,11 @@ func testConsole(t *testing.T, sb sandbox.Sandbox) {
 	k.types("stty size; echo o''n\n")
 	k.until("40 120\r\n")
 	k.until("on\r\n")
-	k.types("echo ready''; sleep 300; echo sl''ept\n") // ctrl+c ends the command and not the shell
+	// ctrl+c ends the command and not the shell.
+	k.types(`sh -c 'trap "echo cau\"\"ght; exit 3" INT; echo rea""dy; while :; do sleep 0.1; done'` + "\n")
 	k.until("ready\r\n")
 	k.types("\x03")
+	k.until("caught\r\n")
 	k.types("echo al''ive > made; cat made\n")
 	k.until("alive\r\n")
 	if got := says(t, sb, "cat made"); got != "alive\n" {
