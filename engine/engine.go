@@ -65,6 +65,8 @@ type Engine struct {
 
 	streams  *streams
 	sources  sources
+	desks    desks
+	specs    func() ([]Tool, error)
 	notes    *notes
 	pace     *pace
 	meter    *meter
@@ -100,7 +102,8 @@ type trajectory struct {
 	begun   bool           // replied to in an earlier part of the run
 
 	turns    []sessions.Turn    // recorded by an interrupted attempt
-	injected []string           // feedback it had not been sent yet
+	injected []feedback         // it had not been sent yet
+	shelled  bool               // a person worked in its sandbox at a shell
 	budget   sessions.Budget    // raised by a person
 	runs     []sessions.HandRun // commands of a person that changed its sandbox
 	patch    []byte             // of the finished run stage
@@ -135,6 +138,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	e := &Engine{opt: o, store: store, run: store.Run(), index: map[sessions.Key]dispatch.Item{},
 		streams: newStreams(), notes: &notes{}, pace: &pace{}, meter: &meter{run: stats.New(store.Run())}, started: time.Now()}
 	e.limits = o.Config.Dispatcher.Limits()
+	e.specs = specsOf(o)
 	var err error
 	if e.mounts, err = sandbox.ParseMounts(o.Config.Sandbox.Mounts); err != nil {
 		return nil, fmt.Errorf("sandbox.mounts: %w", err)
@@ -168,6 +172,8 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 			if err := e.recall(ctx, t, row, before); err != nil {
 				return nil, err
 			}
+			human, told := before.human[t.key]
+			t.gate.Human(told && human || !told && o.Config.Generator.Human || len(o.Endpoints) == 0)
 		}
 		e.items = append(e.items, t)
 		e.index[t.key] = dispatch.Item(i)
@@ -225,6 +231,7 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 		t.over = true // its patch is taken once its sandbox is brought back
 	}
 	t.injected, t.budget, t.runs = before.unsent[t.key], before.budgets[t.key], before.runs[t.key]
+	t.shelled = before.shells[t.key]
 	if row.Turn == 0 {
 		return nil
 	}
@@ -244,7 +251,7 @@ func (t *trajectory) settle(s sessions.State) {
 func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) error {
 	t.attempt++
 	t.turns, t.injected, t.over = nil, nil, false
-	t.budget, t.runs = sessions.Budget{}, nil
+	t.budget, t.runs, t.shelled = sessions.Budget{}, nil, false
 	return e.commit(ctx, t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})
 }
 

@@ -25,6 +25,11 @@ type place struct {
 // limits.init, tried again when the sandbox fails) and brings an interrupted
 // attempt back to where it was.
 func (e *Engine) prepare(ctx context.Context, t *trajectory) error {
+	if t.shelled {
+		if err := e.startAgain(ctx, t, "a person worked in its sandbox at a shell, and what was done there cannot be repeated"); err != nil {
+			return err
+		}
+	}
 	if err := e.entered(ctx, t); err != nil {
 		return err
 	}
@@ -117,6 +122,7 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 		return err
 	}
 	e.sources.open(t.key, t.place.tools.Source())
+	e.desks.open(t.key, sb)
 	if e.opt.Meet != nil {
 		e.opt.Meet(e.session(t), fmt.Sprintf("%s/%d", t.key, t.attempt), t.in, sb.Workdir())
 	}
@@ -197,6 +203,7 @@ func (e *Engine) closePlace(t *trajectory) {
 
 func (e *Engine) closeTools(t *trajectory) {
 	e.sources.close(t.key)
+	e.desks.close(t.key)
 	if t.place.tools == nil {
 		return
 	}

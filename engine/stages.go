@@ -134,8 +134,8 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Breaks: e.breaks, Hand: e.hand(t), Now: time.Now,
 	}
 	l.Restore(t.turns)
-	for _, text := range t.injected {
-		l.Reinject(text)
+	for _, f := range t.injected {
+		l.Reinject(f.as, f.text)
 	}
 	return l
 }

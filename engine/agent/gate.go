@@ -26,6 +26,13 @@ type Gate struct {
 
 	call      context.CancelCauseFunc // of the call that runs, nil while none does
 	callBegan time.Time
+
+	asking context.CancelCauseFunc // of the model call under way, nil while none is
+	human  bool                    // a person writes the turns
+	shells int                     // of a person in the sandbox: nothing goes on beside them
+
+	stopping bool          // a model call that begins before the next gate is not made
+	ended    chan struct{} // closed when over
 }
 
 // mode is what to do at the next gate.
@@ -51,6 +58,9 @@ type Change struct {
 	Turns     int  // raise_limit; 0: as before
 	Tokens    int  // raise_limit; 0: as before
 	Look      bool // run: in a copy
+	As        As   // inject
+	Calls     []sessions.Call
+	Ready     func() // shell: called once it is recorded
 }
 
 // standing is what can be done to the last reply at a gate.
@@ -59,10 +69,11 @@ type standing struct {
 	open     bool            // nothing has answered the reply yet
 	versions []int           // of the replies to its prompt, the one in effect first
 	answers  int             // observations that can be edited
+	called   bool            // the last reply made calls
 }
 
 // NewGate lets everything pass.
-func NewGate() *Gate { return &Gate{wake: make(chan struct{}, 1)} }
+func NewGate() *Gate { return &Gate{wake: make(chan struct{}, 1), ended: make(chan struct{})} }
 
 func (g *Gate) ring() {
 	select {
@@ -84,7 +95,10 @@ func (g *Gate) Pause() {
 func (g *Gate) Continue() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.mode, g.held, g.waiting = free, false, false
+	if g.yours() {
+		return
+	}
+	g.mode, g.held, g.waiting, g.stopping = free, false, false, false
 	g.ring()
 }
 
@@ -106,6 +120,9 @@ func (g *Gate) Step(how string) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.yours() {
+		return errYours
+	}
 	g.mode, g.held, g.waiting = steps[how], false, false
 	g.ring()
 	return nil
@@ -115,6 +132,9 @@ func (g *Gate) Step(how string) error {
 func (g *Gate) End() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if !g.over {
+		close(g.ended)
+	}
 	g.over, g.held, g.changes = true, false, nil
 }
 
@@ -138,14 +158,14 @@ func (g *Gate) arrive(at sessions.Gate, now standing, stay, hit bool) (sessions.
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if stay {
-		g.now = now                             // edited meanwhile
-		return "", g.held || len(g.changes) > 0 // a change accepted before continue is made before it goes on
+		g.now = now                                             // edited meanwhile
+		return "", g.held || len(g.changes) > 0 || g.shells > 0 // a change accepted before continue is made before it goes on
 	}
 	reason := sessions.HeldStep
 	switch {
 	case hit:
 		reason = sessions.HeldBreakpoint
-	case g.mode == pausing:
+	case g.mode == pausing, g.human && at == sessions.BeforeModel:
 		reason = sessions.HeldPaused
 	case g.mode == stepInto:
 	case g.mode == stepOver && (at == sessions.BeforeModel || at == sessions.BeforeEval):
@@ -153,7 +173,7 @@ func (g *Gate) arrive(at sessions.Gate, now standing, stay, hit bool) (sessions.
 	default:
 		return "", false
 	}
-	g.mode, g.held, g.at, g.now = free, true, at, now
+	g.mode, g.held, g.at, g.now, g.stopping = free, true, at, now, false
 	return reason, true
 }
 
@@ -187,6 +207,9 @@ func (l *Loop) pass(ctx context.Context, at sessions.Gate, hit string) error {
 		reason, hold := l.Gate.arrive(at, l.standing(at), held, hit != "")
 		if hold {
 			why := sessions.StateChange{State: sessions.Held, Held: reason, At: at, Why: hit}
+			if reason == sessions.HeldPaused && at == sessions.BeforeModel && l.Gate.IsHuman() {
+				why.Why = "for your turn"
+			}
 			var err error
 			switch {
 			case !held:
@@ -284,6 +307,9 @@ func (l *Loop) sitOut(ctx context.Context, why error, wait time.Duration) error 
 	if err := l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Running}); err != nil {
 		return err
 	}
+	if l.written() { // meanwhile, by a person
+		return nil
+	}
 	return l.pass(ctx, sessions.BeforeModel, "") // where a pause asked for meanwhile holds it
 }
 
@@ -334,7 +360,7 @@ func (g *Gate) know(s standing) {
 
 // standing of the last reply at a gate.
 func (l *Loop) standing(at sessions.Gate) standing {
-	s := standing{calls: l.pending()}
+	s := standing{calls: l.pending(), called: l.last != nil && len(l.last.Calls) > 0}
 	switch t := l.last; {
 	case t == nil:
 	case at == sessions.AfterTool:
