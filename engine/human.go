@@ -39,6 +39,21 @@ func (e *Engine) Human(key sessions.Key, on bool) error {
 	return e.each(key, "human", note, func(t *trajectory) { t.gate.Human(on) })
 }
 
+// human are the trajectories whose turns a person writes.
+func (e *Engine) human() map[string]bool {
+	var out map[string]bool
+	for _, t := range e.items {
+		if t.done.Load() || !t.gate.IsHuman() {
+			continue
+		}
+		if out == nil {
+			out = map[string]bool{}
+		}
+		out[t.key.String()] = true
+	}
+	return out
+}
+
 // Write a turn instead of the model: before its next call, or in the place of the
 // reply that waits. No model call is made for it.
 func (e *Engine) Write(key sessions.Key, text string, calls []sessions.Call) error {
