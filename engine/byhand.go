@@ -33,7 +33,7 @@ func (e *Engine) hand(t *trajectory) agent.Hand {
 		if !look {
 			return e.runHand(ctx, t, t.place.sb, script)
 		}
-		copied, drop, err := e.copySandbox(ctx, t)
+		copied, drop, err := e.copyOf(ctx, t, t.place.sb)
 		if err != nil {
 			return sessions.HandRun{}, err
 		}
@@ -55,10 +55,10 @@ func (e *Engine) runHand(ctx context.Context, t *trajectory, sb sandbox.Sandbox,
 	return r, err
 }
 
-// copySandbox opens a sandbox with the files of the trajectory's. drop removes
+// copyOf opens a sandbox with the files of the trajectory's. drop removes
 // it. It is one more than dispatcher.max_live_sandboxes for as long as it lives.
-func (e *Engine) copySandbox(ctx context.Context, t *trajectory) (sb sandbox.Sandbox, drop func() error, err error) {
-	s, can := t.place.sb.(sandbox.Snapshotter)
+func (e *Engine) copyOf(ctx context.Context, t *trajectory, own sandbox.Sandbox) (sb sandbox.Sandbox, drop func() error, err error) {
+	s, can := own.(sandbox.Snapshotter)
 	if !can {
 		return nil, nil, fmt.Errorf("a %s sandbox cannot be copied: run the command in the sandbox itself", t.kind)
 	}

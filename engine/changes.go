@@ -12,6 +12,9 @@ import (
 
 // Resample makes n more replies to the prompt of the reply that is held.
 func (e *Engine) Resample(key sessions.Key, n int) error {
+	if len(e.opt.Endpoints) == 0 {
+		return errNoModel
+	}
 	return e.one(key, func(t *trajectory) error { return t.gate.Resample(n) })
 }
 

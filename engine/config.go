@@ -43,6 +43,8 @@ type Generator struct {
 	// Template are arguments of the endpoint's chat template.
 	Template map[string]any `toml:"chat_template_kwargs" json:"chat_template_kwargs,omitempty"`
 	Sampling infer.Sampling `toml:"sampling_params" json:"sampling_params"`
+	// Human has a person write every turn, until they give the model its turns back.
+	Human bool `toml:"human" json:"human,omitempty"`
 	// Validation holds the keys of this table that differ in validation runs
 	// (SkyRL-Agent's val_config).
 	Validation map[string]any `toml:"val_config" json:"val_config,omitempty"`

@@ -67,6 +67,8 @@ type Engine struct {
 
 	streams  *streams
 	sources  sources
+	desks    desks
+	specs    func() ([]Tool, error)
 	notes    *notes
 	pace     *pace
 	meter    *meter
@@ -104,7 +106,8 @@ type trajectory struct {
 
 	turns    []sessions.Turn    // recorded by an interrupted attempt
 	fork     *fork              // nil: of the set fixed at the start
-	injected []string           // feedback it had not been sent yet
+	injected []feedback         // it had not been sent yet
+	shelled  bool               // a person worked in its sandbox at a shell
 	budget   sessions.Budget    // raised by a person
 	runs     []sessions.HandRun // commands of a person that changed its sandbox
 	patch    []byte             // of the finished run stage
@@ -143,6 +146,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	e := &Engine{opt: o, store: store, run: store.Run(), index: map[sessions.Key]dispatch.Item{},
 		streams: newStreams(), notes: &notes{}, pace: &pace{}, meter: &meter{run: stats.New(store.Run())}, started: time.Now()}
 	e.limits = o.Config.Dispatcher.Limits()
+	e.specs = specsOf(o)
 	var err error
 	if e.mounts, err = sandbox.ParseMounts(o.Config.Sandbox.Mounts); err != nil {
 		return nil, fmt.Errorf("sandbox.mounts: %w", err)
@@ -180,6 +184,8 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 			if err := e.recall(ctx, t, row, before); err != nil {
 				return nil, err
 			}
+			human, told := before.human[t.key]
+			t.gate.Human(told && human || !told && o.Config.Generator.Human || len(o.Endpoints) == 0)
 		}
 		e.items = append(e.items, t)
 		e.index[t.key] = dispatch.Item(i)
@@ -237,6 +243,7 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 		t.over = true // its patch is taken once its sandbox is brought back
 	}
 	t.injected, t.budget, t.runs = before.unsent[t.key], before.budgets[t.key], before.handRuns(t.key)
+	t.shelled = before.shells[t.key]
 	if row.Turn == 0 {
 		return nil
 	}
@@ -257,7 +264,7 @@ func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) erro
 	t.attempt++
 	budget := t.budget
 	t.turns, t.injected, t.over = nil, nil, false
-	t.budget, t.runs = sessions.Budget{}, nil
+	t.budget, t.runs, t.shelled = sessions.Budget{}, nil, false
 	events := []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})}
 	if t.fork != nil {
 		t.budget = budget

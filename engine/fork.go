@@ -240,7 +240,7 @@ func (p *plan) child(key sessions.Key, said sessions.Forked) (*trajectory, sessi
 	t := newTrajectory(key)
 	t.turns, t.runs, t.budget, t.fork = p.turns, p.runs, p.budget, &fork{Forked: said}
 	if said.Feedback != "" {
-		t.injected = []string{said.Feedback}
+		t.injected = []feedback{{agent.AsUser, said.Feedback}}
 	}
 	now := time.Now()
 	w := sessions.Write{Events: []sessions.Event{
@@ -285,7 +285,7 @@ func (f *fork) intervention(key sessions.Key) sessions.Intervention {
 // was.
 func (f *fork) again(t *trajectory) []sessions.Event {
 	if f.Feedback != "" {
-		t.injected = []string{f.Feedback}
+		t.injected = []feedback{{agent.AsUser, f.Feedback}}
 	}
 	now := time.Now()
 	events := []sessions.Event{sessions.NewEvent(now, t.key, sessions.KindIntervention, f.intervention(t.key))}

@@ -217,7 +217,7 @@ func (p *past) readForks(e sessions.Event) error {
 		return nil
 	}
 	if f, is := p.forks[e.Key]; is && f.Feedback != "" {
-		p.unsent[e.Key] = []string{f.Feedback}
+		p.unsent[e.Key] = []feedback{{agent.AsUser, f.Feedback}}
 	}
 	return nil
 }

@@ -26,6 +26,11 @@ type place struct {
 // limits.init, tried again when the sandbox fails) and brings an interrupted
 // attempt back to where it was.
 func (e *Engine) prepare(ctx context.Context, t *trajectory) error {
+	if t.shelled {
+		if err := e.startAgain(ctx, t, "a person worked in its sandbox at a shell, and what was done there cannot be repeated"); err != nil {
+			return err
+		}
+	}
 	err := e.entered(ctx, t)
 	if err != nil && t.fork.snapshot() != nil && ctx.Err() == nil {
 		e.closePlace(t)
@@ -144,6 +149,7 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 		}
 	}
 	e.sources.open(t.key, t.place.tools.Source())
+	e.desks.open(t.key, sb)
 	if e.opt.Meet != nil {
 		e.opt.Meet(e.session(t), fmt.Sprintf("%s/%d", t.key, t.attempt), t.in, sb.Workdir())
 	}
@@ -227,6 +233,7 @@ func (e *Engine) closePlace(t *trajectory) {
 
 func (e *Engine) closeTools(t *trajectory) {
 	e.sources.close(t.key)
+	e.desks.close(t.key)
 	if t.place.tools == nil {
 		return
 	}

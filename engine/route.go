@@ -33,6 +33,9 @@ func (r *route) leave() {
 // healthy one that has not failed it, at another.
 func (r *route) try(ctx context.Context, call func(u Upstream) error) error {
 	f := r.engine.fleet
+	if len(f.all) == 0 {
+		return errNoModel
+	}
 	if !r.on {
 		r.at, r.on = f.enter(), true
 	}

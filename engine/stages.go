@@ -141,8 +141,8 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 	}
 	l.First = t.fork.hold()
 	l.Restore(t.turns)
-	for _, text := range t.injected {
-		l.Reinject(text)
+	for _, f := range t.injected {
+		l.Reinject(f.as, f.text)
 	}
 	return l
 }

@@ -40,6 +40,9 @@ type Status struct {
 	// bubblewrap, namespaces, none; several are joined by +.
 	Isolation string `json:"isolation"`
 
+	// Human are the trajectories whose turns a person writes, by Key.String().
+	Human map[string]bool `json:"human,omitempty"`
+
 	Breakpoints []Breakpoint `json:"breakpoints,omitempty"` // by ID
 
 	Endpoints []Endpoint `json:"endpoints"` // in the order of the configuration

@@ -18,6 +18,9 @@ func (e *Engine) Pause(key sessions.Key) error {
 
 // Continue lets a held trajectory go on.
 func (e *Engine) Continue(key sessions.Key) error {
+	if err := e.yours(key); err != nil {
+		return err
+	}
 	return e.each(key, "continue", "", func(t *trajectory) { t.gate.Continue() })
 }
 
@@ -26,6 +29,9 @@ func (e *Engine) Continue(key sessions.Key) error {
 func (e *Engine) Step(key sessions.Key, how string) error {
 	return e.one(key, func(t *trajectory) error {
 		if err := agent.CheckStep(how); err != nil {
+			return err
+		}
+		if err := t.gate.Yours(); err != nil {
 			return err
 		}
 		if err := e.say(key, "step", how); err != nil {
@@ -108,8 +114,13 @@ func (e *Engine) each(key sessions.Key, verb, note string, do func(*trajectory))
 	if err := e.say(key, verb, note); err != nil {
 		return err
 	}
-	if key.IsZero() && verb != "cancel" {
-		e.paused.Store(verb == "pause")
+	if key.IsZero() {
+		switch verb {
+		case "pause", "stop":
+			e.paused.Store(true)
+		case "continue":
+			e.paused.Store(false)
+		}
 	}
 	for _, t := range chosen {
 		if concerns(t) {

@@ -38,8 +38,10 @@ const (
 	KindMarks     Kind = "marks"         // Marks: all that there are, the last ones count
 	KindHandRun   Kind = "command.run"   // HandRun: a person's command in the sandbox
 
-	KindForked  Kind = "forked"          // Forked: the trajectory begins, from a turn of another
-	KindRebuilt Kind = "sandbox.rebuilt" // Rebuilt: the sandbox of a fork
+	KindForked         Kind = "forked"          // Forked: the trajectory begins, from a turn of another
+	KindRebuilt        Kind = "sandbox.rebuilt" // Rebuilt: the sandbox of a fork
+	KindRequestStopped Kind = "model.stopped"   // RequestStopped: a person stopped a model call; nothing of it is kept
+	KindShell          Kind = "shell"           // Shell: a person's shell in the sandbox was opened, or left
 
 	KindBreakpoint        Kind = "breakpoint.set"     // Breakpoint (run): set, or changed
 	KindBreakpointRemoved Kind = "breakpoint.removed" // BreakpointRemoved (run)
@@ -202,6 +204,22 @@ type (
 		Wall    time.Duration `json:"wall_ns"`
 		Problem string        `json:"problem,omitempty"` // why it did not run, or not to its end
 	}
+	// RequestStopped says how much of a reply had come when it was thrown away.
+	RequestStopped struct {
+		Turn   int           `json:"turn"`
+		Tokens *int          `json:"tokens"` // nil where the endpoint does not say
+		Wall   time.Duration `json:"wall_ns"`
+		By     string        `json:"by"` // operator
+	}
+	// Shell of a person. What was typed in it is not known, so it cannot be repeated.
+	Shell struct {
+		Turn    int           `json:"turn"`
+		At      Gate          `json:"at,omitempty"`
+		Look    bool          `json:"look,omitempty"` // in a copy that was thrown away
+		Open    bool          `json:"open"`           // else it was left
+		Wall    time.Duration `json:"wall_ns,omitempty"`
+		Problem string        `json:"problem,omitempty"` // why it did not open, or how it was lost
+	}
 	// Breakpoint is one as a person wrote it; the same ID again changes it.
 	Breakpoint struct {
 		ID   int    `json:"id"`
@@ -232,6 +250,7 @@ type (
 		By     string `json:"by"` // operator
 		Before string `json:"before,omitempty"`
 		After  string `json:"after,omitempty"`
+		As     string `json:"as,omitempty"` // inject: tool; "" is user
 	}
 )
 

@@ -121,6 +121,8 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 		w.applyHit(e)
 	case sessions.KindHandRun:
 		w.applyHandRun(e)
+	case sessions.KindRequestStopped:
+		w.applyStopped(e)
 	case sessions.KindResampled:
 		w.toasts.add(w.now, note, withKey(e.Key, "a fresh reply is there: r compares"))
 	}
@@ -156,8 +158,8 @@ func (w *Workbench) applyFeedback(e sessions.Event) {
 	case sessions.KindAttempt, sessions.KindFinish:
 		delete(w.feedback, e.Key)
 	case sessions.KindReply:
-		var p sessions.ReplyMade // one that a person made has carried nothing
-		if err := json.Unmarshal(e.Data, &p); err == nil && p.Source != sessions.FromOperator {
+		var p sessions.ReplyMade // one that a person put in the place of another has carried nothing
+		if err := json.Unmarshal(e.Data, &p); err == nil && (p.Source != sessions.FromOperator || p.Version == 1) {
 			delete(w.feedback, e.Key)
 		}
 	case sessions.KindIntervention:
@@ -186,7 +188,7 @@ func (w *Workbench) settle() {
 	if t, one := w.list.chosen(); one {
 		w.turns.point(t.Key, t.Attempt)
 		w.turns.last = max(w.turns.last, t.Turn)
-		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], heldHelp(t.HeldAt, w.turns.answered, w.gauges.driven), w.now)
+		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], w.gateHelp(t), w.now)
 		if w.turns.last > 0 { // even unseen: the call that waits is in it
 			w.turns.section(w.turns.last - 1)
 		}

@@ -111,11 +111,11 @@ func (w *Workbench) addKeys(l line, room int, which func(*binding) bool) line {
 		if b.name == "" || !which(b) || b.why(w) != "" {
 			continue
 		}
-		k := showKey(b.Keys()[0])
-		if l.width()+width(k)+width(b.name)+3 > room {
+		k, name := showKey(b.Keys()[0]), w.barName(b)
+		if name == "" || l.width()+width(k)+max(width(name), width(b.name))+3 > room {
 			continue
 		}
-		l = append(l, seg{strong, k}, seg{dim, " " + w.barName(b) + "  "})
+		l = append(l, seg{strong, k}, seg{dim, " " + name + "  "})
 	}
 	return l
 }
@@ -124,8 +124,15 @@ func (w *Workbench) barName(b *binding) string {
 	if b.name == "pause all" && w.gauges.status != nil && w.gauges.status.Paused {
 		return "go on all" // as wide as the name it stands for
 	}
-	if b.name == "filter" && w.focus == viewFocus {
+	switch t, one := w.list.chosen(); {
+	case b.name == "filter" && w.focus == viewFocus:
 		return "find"
+	case b.name == "again" && b.scope == debugger && w.lastStep != "":
+		return w.lastStep + " again"
+	case b.name == "stop now" && !one: // of all: the help tells of it
+		return ""
+	case b.name == "your turns" && one && w.human(t.Key):
+		return "its turns"
 	}
 	return b.name
 }

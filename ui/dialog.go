@@ -17,6 +17,7 @@ type dialog interface {
 // choice is a button of a question.
 type choice struct {
 	key  string // letter that chooses it at once, "" for none
+	also string // another one that people try
 	text string
 	do   func() tea.Cmd // nil: just close
 }
@@ -36,7 +37,7 @@ func (q *question) title() string { return q.name }
 func (q *question) key(m tea.KeyMsg) (tea.Cmd, bool) {
 	k := m.String()
 	for _, c := range q.choices {
-		if c.key != "" && c.key == k {
+		if c.key != "" && (c.key == k || c.also == k) {
 			return q.take(c)
 		}
 	}

@@ -316,8 +316,8 @@ func (p *gaugePane) compactGauges(now time.Time) line {
 	}
 	if s.Paused {
 		text := "◆ all paused  "
-		if n := p.tally.running; n > 0 {
-			text = fmt.Sprintf("◆ pausing, %d run on  ", n)
+		if n := p.tally.running + p.tally.starting + p.tally.queued + p.tally.evaluating; n > 0 {
+			text = fmt.Sprintf("◆ pausing, %d move  ", n)
 		}
 		l.add(warn, text)
 	}

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -181,6 +182,21 @@ func (f *fakeRun) Mark(k sessions.Key, m sessions.Marks) error {
 }
 func (f *fakeRun) RunByHand(k sessions.Key, script string, look bool) error {
 	return f.verb("run %v %q %v", k, script, look)
+}
+func (f *fakeRun) InjectAs(k sessions.Key, as, t string) error {
+	return f.verb("inject %v as %s %q", k, as, t)
+}
+func (f *fakeRun) Write(k sessions.Key, text string, calls []sessions.Call) error {
+	said := fmt.Sprintf("write %v %q", k, text)
+	for _, c := range calls {
+		said += " " + c.Name + " " + c.Arguments
+	}
+	return f.verb("%s", said)
+}
+func (f *fakeRun) Human(k sessions.Key, on bool) error { return f.verb("human %v %v", k, on) }
+func (f *fakeRun) StopNow(k sessions.Key) error        { return f.verb("stop %v", k) }
+func (f *fakeRun) OpenShell(_ context.Context, k sessions.Key, look bool, term engine.Terminal) (engine.Shell, error) {
+	return nil, errors.Join(f.verb("shell %v %v %dx%d", k, look, term.Cols, term.Rows), errors.New("there is no sandbox here"))
 }
 func (f *fakeRun) SetBreakpoint(id int, text string) error {
 	return f.verb("break %d %s", id, text)

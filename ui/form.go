@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -14,6 +15,10 @@ type field struct {
 	editor
 	ext string // file name ending for $EDITOR: .sh, .json, .txt
 	was string // shown beside another value; "" for nothing
+	// options complete what is typed; hint says what to write; must: it is required.
+	options []string
+	hint    string
+	must    bool
 }
 
 // form asks for text. ctrl+s sends, esc leaves everything as it was, ctrl+e
@@ -31,6 +36,9 @@ type form struct {
 	edit   func(text, ext string) tea.Cmd
 	// swap, when set, shows the same values another way (ctrl+t).
 	swap func(f *form) error
+	// changed, when set, is called after a field took a key; more and less add and
+	// remove a part.
+	changed, more, less func(f *form)
 }
 
 // editedMsg brings a field's text back from $EDITOR.
@@ -72,7 +80,13 @@ func (f *form) key(m tea.KeyMsg) (tea.Cmd, bool) {
 		f.at = (f.at + len(f.fields) - 1) % len(f.fields)
 		return nil, false
 	}
-	if cur.key(m) {
+	if f.special(m) {
+		return nil, false
+	}
+	if cur.complete(m) || cur.key(m) {
+		if f.changed != nil {
+			f.changed(f)
+		}
 		return nil, false
 	}
 	switch k := m.String(); {
@@ -84,6 +98,70 @@ func (f *form) key(m tea.KeyMsg) (tea.Cmd, bool) {
 		f.at--
 	}
 	return nil, false
+}
+
+// special keys act where a form has what they are for.
+func (f *form) special(m tea.KeyMsg) bool {
+	switch {
+	case f.more != nil && key.Matches(m, moreKey):
+		f.more(f)
+	case f.less != nil && key.Matches(m, lessKey):
+		f.less(f)
+	default:
+		return false
+	}
+	return true
+}
+
+// complete takes what the options say of what is typed.
+func (fd *field) complete(m tea.KeyMsg) bool {
+	if len(fd.options) == 0 {
+		return false
+	}
+	typed := fd.text()
+	at := slices.Index(fd.options, typed)
+	switch {
+	case key.Matches(m, nextOptionKey):
+		fd.set(fd.options[(at+1)%len(fd.options)])
+	case key.Matches(m, optionKey) && at < 0 && fd.x == len(fd.lines[fd.y]):
+		list := fd.matching()
+		if len(list) == 0 {
+			return false
+		}
+		fd.set(list[0])
+	default:
+		return false
+	}
+	return true
+}
+
+// matching options begin with what is typed; else they hold it.
+func (fd *field) matching() (list []string) {
+	typed := strings.ToLower(strings.TrimSpace(fd.text()))
+	for _, test := range []func(s, typed string) bool{strings.HasPrefix, strings.Contains} {
+		for _, o := range fd.options {
+			if test(strings.ToLower(o), typed) {
+				list = append(list, o)
+			}
+		}
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return nil
+}
+
+// help below the field with the keys: what completes it, else what to write.
+func (fd *field) help() line {
+	typed := fd.text()
+	if len(fd.options) == 0 || slices.Contains(fd.options, typed) {
+		return line{{dim, cleanLine(fd.hint)}}
+	}
+	list := fd.matching()
+	if len(list) == 0 {
+		return line{{warn, "none of " + cleanLine(strings.Join(fd.options, ", "))}}
+	}
+	return line{{strong, "→ "}, {plain, cleanLine(list[0])}, {dim, "  " + cleanLine(strings.Join(list[1:], "  "))}}
 }
 
 // submit closes the form only when what was typed can be sent.
@@ -139,7 +217,11 @@ func (f *form) renderFields(t *theme, w, left int) (rows []string, at int) {
 		fd := &f.fields[i]
 		n := f.rowsFor(i, w-label, left)
 		has := i == f.at
-		name, r := pad(cleanLine(fd.name), label), dim
+		title := cleanLine(fd.name)
+		if fd.must {
+			title += " *"
+		}
+		name, r := pad(title, label), dim
 		if has {
 			r, at = focused, len(rows)
 		}
@@ -152,6 +234,9 @@ func (f *form) renderFields(t *theme, w, left int) (rows []string, at int) {
 				name = spaces(label)
 			}
 			rows = append(rows, t.text(r, name+"▏")+" "+text+t.text(dim, was))
+		}
+		if help := fd.help(); has && help.width() > 0 {
+			rows = append(rows, t.fit(append(line{{dim, spaces(label) + "  "}}, help...), w))
 		}
 	}
 	return rows, at
@@ -191,7 +276,13 @@ func (f *form) keys() line {
 	if f.swap != nil {
 		l = append(l, line{{strong, "  ctrl+t"}, {dim, " JSON"}}...)
 	}
-	if len(f.fields) > 1 {
+	if f.more != nil {
+		l = append(l, line{{strong, "  ctrl+o"}, {dim, " +call"}}...)
+	}
+	switch {
+	case f.more != nil:
+		l = append(l, line{{strong, "  tab"}, {dim, fmt.Sprintf(" %d/%d", f.at+1, len(f.fields))}}...)
+	case len(f.fields) > 1:
 		l = append(l, line{{strong, "  tab"}, {dim, fmt.Sprintf(" field %d/%d", f.at+1, len(f.fields))}}...)
 	}
 	return l

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -14,15 +15,26 @@ import (
 func doInject(w *Workbench) tea.Cmd {
 	t, _ := w.list.chosen()
 	w.dialog = &form{
-		name:   "Inject feedback into " + cleanLine(t.Key.String()),
-		help:   "A user message before its next model call. The trajectory counts as intervened; the message is never trained on.",
-		fields: []field{{name: "feedback", editor: newEditor("", false), ext: ".txt"}},
-		edit:   w.external,
+		name: "Inject feedback into " + cleanLine(t.Key.String()),
+		help: "A message before its next model call: a user's, or a tool's, as one more result of the last call. The trajectory counts as intervened; the message is never trained on.",
+		fields: []field{
+			{name: "feedback", editor: newEditor("", false), ext: ".txt"},
+			{name: "as", editor: newEditor("user", true), ext: ".txt", options: []string{"user", "tool"}, hint: "user or tool"},
+		},
+		edit: w.external,
 		send: func(v []string) (tea.Cmd, error) {
 			if strings.TrimSpace(v[0]) == "" {
 				return nil, errors.New("there is no text yet")
 			}
-			return w.verb("feedback goes to "+t.Key.String()+" before its next model call", func(c Commands) error { return c.Inject(t.Key, v[0]) }), nil
+			as := strings.TrimSpace(v[1])
+			said := "feedback goes to " + t.Key.String() + " before its next model call"
+			switch as {
+			case "user":
+				return w.verb(said, func(c Commands) error { return c.Inject(t.Key, v[0]) }), nil
+			case "tool":
+				return w.verb(said+", as a tool's", func(c Commands) error { return c.InjectAs(t.Key, as, v[0]) }), nil
+			}
+			return nil, fmt.Errorf("as is %q: write user or tool", as)
 		},
 	}
 	return nil
@@ -55,33 +67,27 @@ func doEdit(w *Workbench) tea.Cmd {
 	}
 	index := w.waitingCall()
 	c := w.turns.waits[index]
-	args, asForm := splitArgs(c.Arguments)
-	f := &form{
+	d, ok := newDraft(c.Name, c.Arguments)
+	cf := &callForm{tools: w.opt.Tools, calls: []*draft{d}, json: !ok, check: "schema"}
+	f := cf.form(&form{
 		name: "Edit call " + strconv.Itoa(index+1) + " of " + strconv.Itoa(len(w.turns.waits)) + " · " + cleanLine(t.Key.String()),
 		help: "The reply is kept as superseded; the call as edited is marked as made by a person and is not trained on. It still waits to run afterwards.",
 		edit: w.external,
+	})
+	f.at = firstField(c.Name, len(d.order)+1)
+	unchanged := c.Arguments // broken ones are there to be mended
+	if !cf.json {
+		if text, err := cf.arguments(d); err == nil {
+			unchanged = text
+		}
 	}
-	tool := field{name: "tool", editor: newEditor(c.Name, true), ext: ".txt"}
-	if asForm {
-		f.fields = argFields(tool, args)
-	} else {
-		f.fields = []field{tool, {name: "arguments", editor: newEditor(c.Arguments, false), ext: ".json"}}
-	}
-	f.at = firstField(c.Name, len(f.fields))
-	unchanged, err := formArgs(f.values(), args, asForm)
-	if err != nil { // broken arguments are there to be mended
-		unchanged = c.Arguments
-	}
-	f.swap = func(f *form) error { return swapArgs(f, &args, &asForm) }
 	f.send = func(v []string) (tea.Cmd, error) {
-		text, err := formArgs(v, args, asForm)
+		cf.take(v)
+		made, err := cf.made()
 		if err != nil {
 			return nil, err
 		}
-		name := strings.TrimSpace(v[0])
-		if name == "" {
-			return nil, errors.New("the call needs a tool's name")
-		}
+		name, text := made[0].Name, made[0].Arguments
 		if name == c.Name && text == unchanged {
 			return nil, errors.New("nothing is changed yet: esc leaves the call as it is")
 		}
@@ -118,55 +124,9 @@ func (w *Workbench) numberUnderCursor(mark string, n int) int {
 	return 0
 }
 
-// argFields names the file endings by content, so that $EDITOR highlights them.
-func argFields(tool field, args []arg) []field {
-	fields := []field{tool}
-	for _, a := range args {
-		ext := ".txt"
-		switch {
-		case a.json:
-			ext = ".json"
-		case a.name == "command" && tool.text() != "str_replace_editor":
-			ext = ".sh"
-		}
-		fields = append(fields, field{name: a.name, editor: newEditor(a.text, a.json), ext: ext})
-	}
-	return fields
-}
-
-// formArgs is the arguments' JSON text from the fields as they stand.
-func formArgs(values []string, args []arg, asForm bool) (string, error) {
-	if !asForm {
-		return values[1], checkArgs(values[1])
-	}
-	out := make([]arg, len(args))
-	for i, a := range args {
-		out[i] = arg{a.name, values[i+1], a.json}
-	}
-	return joinArgs(out)
-}
-
 func checkArgs(text string) error {
 	if _, ok := splitArgs(text); !ok {
 		return errors.New("the arguments are not a JSON object")
 	}
-	return nil
-}
-
-// swapArgs shows the arguments as one JSON text, or as fields again.
-func swapArgs(f *form, args *[]arg, asForm *bool) error {
-	text, err := formArgs(f.values(), *args, *asForm)
-	if err != nil {
-		return err
-	}
-	tool := f.fields[0]
-	if *asForm {
-		f.fields = []field{tool, {name: "arguments", editor: newEditor(text, false), ext: ".json"}}
-	} else {
-		*args, _ = splitArgs(text) // checked by formArgs
-		f.fields = argFields(tool, *args)
-	}
-	*asForm = !*asForm
-	f.at = firstField(tool.text(), len(f.fields))
 	return nil
 }

@@ -52,14 +52,21 @@ func TestPausing(t *testing.T) {
 	f := fakeWhole()
 	f.status.Paused = true // flask-4045#3, xarray-3305#1 and 数学-漢字-777#0 run
 	b := open(t, f, 120, 40, nil)
-	if view := b.w.View(); !strings.Contains(view, "◆ pausing: 3 run on to their next gates") || strings.Contains(view, "everything is paused") {
+	if view := b.w.View(); !strings.Contains(view, "◆ pausing: 3 run on to their next gates, 3 start, up to their first gates, 2 are evaluated to their end") || strings.Contains(view, "everything is paused") {
 		t.Error("paused is said too early")
 	}
-	for _, i := range []int{3, 13, 16} {
-		f.trajs[i] = f.trajs[2]
-		f.trajs[i].ID = i
+	hold := func(list ...int) {
+		for _, i := range list {
+			f.trajs[i] = f.trajs[2]
+			f.trajs[i].ID = i
+		}
+		b.pull()
 	}
-	b.pull()
+	hold(3, 13, 16, 17, 18, 19)
+	if view := b.w.View(); !strings.Contains(view, "◆ pausing: 2 are evaluated to their end") {
+		t.Error("a verifier that runs is said to be paused")
+	}
+	hold(14, 15)
 	if view := b.w.View(); !strings.Contains(view, "◆ everything is paused") {
 		t.Error("paused is not said")
 	}

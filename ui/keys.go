@@ -59,20 +59,20 @@ func on(help string, keys ...string) key.Binding {
 
 // keyTable in the order of the help.
 func keyTable() []binding {
-	return slices.Concat(debugKeys(), changeKeys(), breakKeys(), globalKeys(), paneKeys(), compareKeys())
+	return slices.Concat(debugKeys(), changeKeys(), humanKeys(), breakKeys(), globalKeys(), paneKeys(), compareKeys())
 }
 
 // debugKeys in the order of how often a held trajectory needs them: the bottom
 // line shows as many as fit.
 func debugKeys() []binding {
 	return []binding{
-		{Binding: on("continue a held trajectory", "c", "f5"), name: "continue", scope: debugger, can: canHeld, do: doContinue},
-		{Binding: on("step over: on to the end of this turn", "n", "f10"), name: "over", scope: debugger, can: canHeld, do: doStep("over")},
-		{Binding: on("step into: on to the next gate", "s", "f11"), name: "into", scope: debugger, can: canHeld, do: doStep("into")},
+		{Binding: on("continue a held trajectory", "c", "f5"), name: "continue", scope: debugger, can: canGoOn, do: doContinue},
+		{Binding: on("step over: on to the end of this turn", "n", "f10"), name: "over", scope: debugger, can: canGoOn, do: doStep("over")},
+		{Binding: on("step into: on to the next gate", "s", "f11"), name: "into", scope: debugger, can: canGoOn, do: doStep("into")},
 		{Binding: on("edit the call that waits to run, or what a tool returned", "e"), name: "edit", scope: debugger, can: canEdit, do: doEdit},
 		{Binding: on("reject the call that waits to run, with a reason the policy reads", "x"), name: "reject", scope: debugger, can: canReject, do: doReject},
 		{Binding: on("inject feedback before the next model call", "i"), name: "inject", scope: debugger, can: canInject, do: doInject},
-		{Binding: on("step out: on to the end of the run stage", "f"), name: "out", scope: debugger, can: canHeld, do: doStep("out")},
+		{Binding: on("step out: on to the end of the run stage", "f"), name: "out", scope: debugger, can: canGoOn, do: doStep("out")},
 		{Binding: on("pause at the next gate", "p"), name: "pause", scope: debugger, can: canPause, do: doPause},
 		{Binding: on("cancel the call that runs; the trajectory goes on", "C"), name: "cancel call", scope: debugger, danger: true, can: canCancelCall, do: doCancelCall},
 		{Binding: on("wrap up: end the run stage now and evaluate what is there", "W"), scope: debugger, danger: true, can: canFinish, do: doFinish},
@@ -239,7 +239,12 @@ var (
 	swapKey   = on("edit a call's arguments as one JSON text, and back", "ctrl+t")
 	closeKey  = on("close without doing anything", "esc", "ctrl+c")
 
-	dialogKeys = []key.Binding{nextKey, beforeKey, takeKey, sendKey, editorKey, swapKey, closeKey}
+	optionKey     = on("at the end of a field with choices: take the one that is offered", "right")
+	nextOptionKey = on("the next of a field's choices", "ctrl+n")
+	moreKey       = on("one more call, in a turn that you write", "ctrl+o")
+	lessKey       = on("take this call out of it again", "ctrl+x")
+
+	dialogKeys = []key.Binding{nextKey, beforeKey, takeKey, sendKey, editorKey, swapKey, optionKey, nextOptionKey, moreKey, lessKey, closeKey}
 )
 
 // KeysMarkdown is docs/keys.md.

@@ -49,16 +49,31 @@ func (p *gaugePane) pace(w int, now time.Time) line {
 	return append(l, choose(w-1, p.paceParts(now))...)
 }
 
-// pausing says that everything is paused, once nothing is on its way to a gate.
+// pausing says that everything is paused, once nothing moves any more: what runs or
+// is prepared goes on to its next gate, and the verifier has no gate.
 func (p *gaugePane) pausing() string {
-	switch n := p.tally.running; n {
-	case 0:
-		return "◆ everything is paused"
-	case 1:
-		return "◆ pausing: 1 runs on to its next gate"
-	default:
-		return fmt.Sprintf("◆ pausing: %d run on to their next gates", n)
+	c := p.tally
+	var parts []string
+	for _, k := range []struct {
+		n         int
+		one, more string
+	}{
+		{c.running, "runs on to its next gate", "run on to their next gates"},
+		{c.starting + c.queued, "starts, up to its first gate", "start, up to their first gates"},
+		{c.evaluating, "is evaluated to its end", "are evaluated to their end"},
+	} {
+		switch k.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+k.one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", k.n, k.more))
+		}
 	}
+	if parts == nil {
+		return "◆ everything is paused"
+	}
+	return "◆ pausing: " + strings.Join(parts, ", ")
 }
 
 // part of a line. Where not all fit, those of the lowest rank stay.

@@ -11,6 +11,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"rollbench/engine"
 	"rollbench/sessions"
 )
 
@@ -27,6 +28,7 @@ type Options struct {
 	WhatIf   Simulator            // nil: simulating is not offered
 	Search   Searcher             // nil: no repository is indexed
 	Runs     Runs                 // nil: this run cannot be compared with others
+	Tools    []engine.Tool        // of the policy; nil: not known
 	// Spell gives texts of ids that the session does not know, as far as they can be
 	// told; nil: they are not.
 	Spell   func(ctx context.Context, ids []int32) (map[int32]string, error)

@@ -74,7 +74,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	m := cmd()
 	b.last = m
 	switch m.(type) {
-	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg, comparisonMsg:
+	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg, comparisonMsg, shellMsg, shellLeftMsg:
 		b.send(m)
 	}
 }

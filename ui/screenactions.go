@@ -111,7 +111,7 @@ func doQuit(w *Workbench) tea.Cmd {
 		},
 		choices: []choice{
 			{text: "Stay"},
-			{key: "l", text: "Leave it resumable", do: func() tea.Cmd {
+			{key: "l", also: "y", text: "Leave it resumable", do: func() tea.Cmd {
 				w.left = true
 				return tea.Quit
 			}},

@@ -107,6 +107,7 @@ type tally struct {
 	all, ended, running, held, queued    int
 	solved, unsolved, absent, masked     int
 	failed, cancelled, intervened, still int
+	starting, evaluating                 int     // on the way to their first gate; past their last
 	sum                                  float64 // of the rewards
 }
 
@@ -130,6 +131,10 @@ func count(ts []sessions.Trajectory) tally {
 			c.held++
 		case sessions.Queued:
 			c.queued++
+		case sessions.Init, sessions.Ready:
+			c.starting++
+		case sessions.Ran, sessions.Evaluating:
+			c.evaluating++
 		case sessions.Failed:
 			c.failed++
 		case sessions.Cancelled:

@@ -133,7 +133,7 @@ func heldHelp(g sessions.Gate, answered, driven bool) string {
 	case g == sessions.AfterReply:
 		what, keys = "The call above has not run.", "c continue  e edit  x reject  r resample"
 	case g == sessions.BeforeModel:
-		what, keys = "The next model call has not been made.", "c continue  i inject  s into"
+		what, keys = "The next model call has not been made.", "c continue  a write  i inject  s into"
 	case g == sessions.AfterTool:
 		what, keys = "The tools have run; the policy has not seen it yet.", "c continue  e edit  i inject  s into"
 	case g == sessions.BeforeEval:

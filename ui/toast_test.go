@@ -160,7 +160,7 @@ func TestTally(t *testing.T) {
 	// By hand from fakeTrajectories: done 1,0 | 0,0,1,failed | cancelled | error_evaluation.
 	c := count(fakeTrajectories())
 	want := tally{all: 20, ended: 8, running: 3, held: 4, queued: 1, solved: 2, unsolved: 3, absent: 3, masked: 6,
-		failed: 1, cancelled: 1, intervened: 2, still: 12, sum: 2}
+		failed: 1, cancelled: 1, intervened: 2, still: 12, starting: 2, evaluating: 2, sum: 2}
 	if c != want {
 		t.Errorf("tally %+v, want %+v", c, want)
 	}

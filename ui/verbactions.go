@@ -153,6 +153,7 @@ func canPauseAll(w *Workbench) string {
 
 func doContinue(w *Workbench) tea.Cmd {
 	t, _ := w.list.chosen()
+	w.lastStep = "continue"
 	return w.verb(t.Key.String()+" goes on", func(c Commands) error { return c.Continue(t.Key) })
 }
 
@@ -160,6 +161,7 @@ func doStep(how string) func(*Workbench) tea.Cmd {
 	said := map[string]string{"into": "to its next gate", "over": "to the end of this turn", "out": "to the end of its run stage"}[how]
 	return func(w *Workbench) tea.Cmd {
 		t, _ := w.list.chosen()
+		w.lastStep = how
 		return w.verb(t.Key.String()+" steps "+said, func(c Commands) error { return c.Step(t.Key, how) })
 	}
 }

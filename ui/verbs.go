@@ -43,6 +43,17 @@ type Commands interface {
 	Mark(key sessions.Key, m sessions.Marks) error
 	// RunByHand runs a command in the sandbox of a held trajectory; look: in a copy.
 	RunByHand(key sessions.Key, script string, look bool) error
+	// InjectAs adds a message before the next model call, as a user's or as a tool's.
+	InjectAs(key sessions.Key, as, text string) error
+	// Write a turn instead of the model (held at before-model), or one in the place
+	// of the reply that waits (held at after-reply).
+	Write(key sessions.Key, text string, calls []sessions.Call) error
+	// Human has a person write all turns, or gives the model its turns back.
+	Human(key sessions.Key, on bool) error
+	// StopNow gives up the model call under way; the zero key means all.
+	StopNow(key sessions.Key) error
+	// OpenShell opens a shell in the sandbox of a trajectory; look: in a copy.
+	OpenShell(ctx context.Context, key sessions.Key, look bool, term engine.Terminal) (engine.Shell, error)
 	// Finish ends the run stage now; the trajectory is still evaluated (force_finished).
 	Finish(key sessions.Key) error
 	// SetBreakpoint adds a breakpoint (id 0) or changes the one with that id.

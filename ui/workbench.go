@@ -64,6 +64,7 @@ type Workbench struct {
 	left       bool   // leave with work running
 	file       string // of the last export
 	complained string
+	lastStep   string // into, over, out or continue; "" before the first
 
 	watching  bool                      // a watch is under way
 	ticking   bool                      // a tick is under way
@@ -170,6 +171,10 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		}
 	case repliesMsg:
 		w.applyReplies(m)
+	case shellMsg:
+		return w.enterShell(m)
+	case shellLeftMsg:
+		w.applyShellLeft(m)
 	case editedMsg:
 		if f, isForm := w.dialog.(*form); isForm {
 			f.edited(m)

@@ -16,13 +16,13 @@ func (l *Loop) judge(ctx context.Context) error {
 	t := l.last
 	var why error
 	switch {
-	case t.Source == sessions.FromOperator:
+	case t.Source == sessions.FromOperator && len(l.Tools.Specs()) > 0:
 		return nil
 	case t.Finish == "abort":
 		why = end(sessions.EndpointLost, "the endpoint aborted turn %d", t.Index)
 	case t.Finish == "length":
 		why = end(sessions.ContextWindowExceeded, "turn %d was cut at the end of the token budget", t.Index)
-	case t.Content == "" && t.Reasoning == "" && len(t.Calls) == 0:
+	case t.Content == "" && t.Reasoning == "" && len(t.Calls) == 0: // never one that a person wrote
 		why = end(sessions.BadLLMResponse, "turn %d is empty", t.Index)
 	case len(l.Tools.Specs()) == 0:
 		why = end(sessions.FinalAnswer, "")

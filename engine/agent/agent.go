@@ -125,6 +125,7 @@ type Loop struct {
 
 	fresh     []sessions.Message    // added since the last reply: the next turn's New
 	injected  []sessions.Message    // a person's, to follow fresh in the next prompt
+	asked     []sessions.Message    // fresh and injected, as the next prompt has them
 	sent      []infer.Message       // the conversation up to the last reply
 	last      *sessions.Turn        // the last reply that counts
 	others    []*sessions.Turn      // further replies to its prompt, superseded
@@ -222,8 +223,10 @@ func (l *Loop) turns(ctx context.Context) error {
 		if err := l.gate(ctx, sessions.BeforeModel); err != nil {
 			return err
 		}
-		if err := l.ask(ctx); err != nil {
-			return err
+		if !l.written() {
+			if err := l.ask(ctx); err != nil {
+				return err
+			}
 		}
 		if err := l.finishTurn(ctx); err != nil {
 			return err

@@ -17,11 +17,15 @@ import (
 
 // ask makes the next model call and commits the reply.
 func (l *Loop) ask(ctx context.Context) error {
-	l.remind()
-	l.fresh, l.injected = append(l.fresh, l.injected...), nil
 	for wait, waited := firstOutageWait, time.Duration(0); ; wait = min(2*wait, maxOutageWait) {
 		began := l.Now()
 		err := l.request(ctx)
+		if errors.Is(err, errStopNow) && ctx.Err() == nil {
+			if err := l.stopped(ctx, err, l.Now().Sub(began)); err != nil || l.written() {
+				return err
+			}
+			continue
+		}
 		var e *infer.Error
 		switch away := errors.As(err, &e) && (e.Kind == infer.Unavailable || e.Kind == infer.Busy); {
 		case !away || ctx.Err() != nil:
@@ -31,10 +35,9 @@ func (l *Loop) ask(ctx context.Context) error {
 		}
 		wait = min(wait, l.Outage-waited)
 		waited += wait
-		if err := l.sitOut(ctx, err, wait); err != nil {
+		if err := l.sitOut(ctx, err, wait); err != nil || l.written() {
 			return err
 		}
-		l.fresh, l.injected = append(l.fresh, l.injected...), nil
 	}
 }
 
@@ -69,7 +72,10 @@ const (
 
 // request makes one model call and commits its reply.
 func (l *Loop) request(ctx context.Context) error {
-	messages := append(l.sent[:len(l.sent):len(l.sent)], wire(l.fresh)...)
+	if err := l.compose(ctx); err != nil {
+		return err
+	}
+	messages := append(l.sent[:len(l.sent):len(l.sent)], wire(l.asked)...)
 	var reply infer.Reply
 	started := l.Now()
 	err := l.timed(ctx, l.nextReply(), func(ctx context.Context) error {
@@ -108,20 +114,20 @@ func (l *Loop) chat(ctx context.Context, messages []infer.Message) (infer.Reply,
 	if err != nil {
 		return infer.Reply{}, err
 	}
-	return l.calling(ctx, func() (infer.Reply, error) {
+	return l.calling(ctx, func(ctx context.Context) (infer.Reply, error) {
 		return l.Model.Chat(ctx, infer.Request{Messages: messages, Tools: l.specs(), Sampling: l.sampling(l.turn + 1), MaxTokens: room,
 			SessionID: l.SessionID, Stream: l.Watch.Text, Restart: l.restarted})
 	})
 }
 
-// calling tells that a model call goes on while f makes it.
-func (l *Loop) calling(ctx context.Context, f func() (infer.Reply, error)) (infer.Reply, error) {
+// calling tells that a model call goes on while f makes it. A person may stop it.
+func (l *Loop) calling(ctx context.Context, f func(context.Context) (infer.Reply, error)) (infer.Reply, error) {
 	if err := l.commit(ctx, sessions.KindModelCalled, sessions.ModelCalled{Turn: l.turn + 1}); err != nil {
 		return infer.Reply{}, err
 	}
 	l.Watch.Doing(l.turn+1, "model")
 	defer l.Watch.Doing(l.turn+1, "")
-	return f()
+	return l.stoppable(ctx, f)
 }
 
 // restarted: what was streamed of a failed attempt is void.
@@ -184,7 +190,7 @@ func (l *Loop) modelEnd(ctx context.Context, err error) error {
 func (l *Loop) newTurn(r infer.Reply) *sessions.Turn {
 	t := &sessions.Turn{
 		Key: l.Key, Attempt: l.Attempt, Index: l.turn + 1, Version: 1, Source: sessions.FromModel,
-		New: l.fresh, PromptIDs: r.PromptIDs, OutputIDs: r.OutputIDs, Logprobs: r.Logprobs,
+		New: l.asked, PromptIDs: r.PromptIDs, OutputIDs: r.OutputIDs, Logprobs: r.Logprobs,
 		EndsTurn: r.EndsTurn, Raw: r.Raw, Cuts: r.Cuts, Reasoning: r.Reasoning, Content: r.Content, Finish: r.FinishReason, Model: r.Model,
 		PromptTokens: r.PromptTokens, OutputTokens: r.OutputTokens, CachedTokens: r.CachedTokens,
 		ModelWall: r.Wall, FirstToken: r.FirstToken,
@@ -232,23 +238,36 @@ func encodeSampling(s infer.Sampling) json.RawMessage {
 	return data
 }
 
-// keep commits a reply before anything follows from it.
-func (l *Loop) keep(ctx context.Context, t *sessions.Turn, messages []infer.Message) error {
+// keep commits a reply, and what else is to be told with it, before anything
+// follows from it.
+func (l *Loop) keep(ctx context.Context, t *sessions.Turn, messages []infer.Message, more ...sessions.Event) error {
 	w := sessions.Write{Turn: t}
-	if l.last == nil {
+	if l.firstLen == 0 { // turns that a person wrote before may have no count
 		l.firstLen = t.PromptTokens
-	} else if at, broken := breakAt(l.last, t); broken {
-		t.NewSample, t.BreakAt = true, at
-		w.Events = append(w.Events, l.event(sessions.KindBreak, l.breakFact(ctx, t, at)))
 	}
-	l.before, l.used = l.used, t.PromptTokens+t.OutputTokens-l.firstLen
-	w.Events = append(w.Events, l.replyEvent(t))
+	if l.last != nil {
+		if at, broken := breakAt(l.last, t); broken {
+			t.NewSample, t.BreakAt = true, at
+			w.Events = append(w.Events, l.event(sessions.KindBreak, l.breakFact(ctx, t, at)))
+		}
+	}
+	l.before, l.used = l.used, l.usedWith(t)
+	w.Events = append(append(w.Events, l.replyEvent(t)), more...)
 	if err := l.Record.Commit(ctx, w); err != nil {
 		return err
 	}
 	l.turn, l.last, l.others, l.clean = t.Index, t, nil, sampleStart{t.NewSample, t.BreakAt}
-	l.sent, l.fresh = append(messages, assistant(t)), nil
+	l.sent, l.fresh, l.injected, l.asked = append(messages, assistant(t)), nil, nil, nil
 	return nil
+}
+
+// usedWith a reply is what of the budget is used: its prompt says. A turn that a
+// person wrote where nobody counts tokens uses none.
+func (l *Loop) usedWith(t *sessions.Turn) int {
+	if t.PromptTokens == 0 && t.Source == sessions.FromOperator {
+		return l.used
+	}
+	return t.PromptTokens + t.OutputTokens - l.firstLen
 }
 
 func (l *Loop) replyEvent(t *sessions.Turn) sessions.Event {

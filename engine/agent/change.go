@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"rollbench/engine/calls"
+	"rollbench/engine/infer"
 	"rollbench/sessions"
 	"rollbench/tools"
 )
@@ -15,8 +16,16 @@ import (
 func (l *Loop) apply(ctx context.Context, at sessions.Gate, c Change) error {
 	switch c.Verb {
 	case "inject":
-		l.injected = append(l.injected, sessions.Message{Role: "user", Content: c.Text, Source: sessions.FromOperator})
-		return l.intervened(ctx, at, sessions.Write{}, sessions.Intervention{Verb: "inject", After: c.Text})
+		l.injected = append(l.injected, sessions.Message{Role: string(c.As), Content: c.Text, Source: sessions.FromOperator})
+		i := sessions.Intervention{Verb: "inject", After: c.Text}
+		if c.As == AsTool {
+			i.As = string(AsTool)
+		}
+		return l.intervened(ctx, at, sessions.Write{}, i)
+	case "write":
+		return l.write(ctx, at, c)
+	case "shell":
+		return l.shell(ctx, at, c)
 	case "edit":
 		return l.edit(ctx, at, c)
 	case "reject":
@@ -74,7 +83,7 @@ func (l *Loop) edit(ctx context.Context, at sessions.Gate, c Change) error {
 		r := calls.Parse(l.Format, t.Content, l.known(), t.Finish)
 		t.Inline, t.Reasoning, t.Content = false, cmp.Or(r.Reasoning, t.Reasoning), r.Content
 	}
-	if err := l.render(ctx, &t); err != nil {
+	if err := l.render(ctx, &t, l.sent[:len(l.sent)-1]); err != nil {
 		return err
 	}
 	before := old.Calls[c.Index]
@@ -84,8 +93,8 @@ func (l *Loop) edit(ctx context.Context, at sessions.Gate, c Change) error {
 }
 
 // render fills in the ids of an operator-made reply: what the endpoint's
-// template adds to the prompt for it.
-func (l *Loop) render(ctx context.Context, t *sessions.Turn) error {
+// template adds to the prompt for it, which is made of the messages before it.
+func (l *Loop) render(ctx context.Context, t *sessions.Turn, before []infer.Message) error {
 	if !l.CanTokenize {
 		return nil
 	}
@@ -99,10 +108,8 @@ func (l *Loop) render(ctx context.Context, t *sessions.Turn) error {
 			return context.Cause(ctx)
 		}
 	}
-	conversation := append(l.sent[:len(l.sent)-1:len(l.sent)-1], assistant(t))
-	without := func(format string, args ...any) error {
-		return l.commit(ctx, sessions.KindWarning, sessions.Warning{Text: fmt.Sprintf("turn %d: the edited reply is kept without token ids: ", t.Index) + fmt.Sprintf(format, args...)})
-	}
+	conversation := append(before[:len(before):len(before)], assistant(t))
+	without := func(format string, args ...any) error { return l.without(ctx, t, fmt.Sprintf(format, args...)) }
 	ids, err := l.Model.Tokenize(ctx, conversation, l.specs(), false)
 	switch {
 	case ctx.Err() != nil:
@@ -122,6 +129,15 @@ func (l *Loop) render(ctx context.Context, t *sessions.Turn) error {
 	t.OutputIDs = ids[len(prompt):]
 	t.OutputTokens = len(t.OutputIDs)
 	return nil
+}
+
+// without says why an operator-made reply has no ids: none are made up.
+func (l *Loop) without(ctx context.Context, t *sessions.Turn, why string) error {
+	what := "the edited reply"
+	if t.Version == 1 {
+		what = "the turn that a person wrote"
+	}
+	return l.commit(ctx, sessions.KindWarning, sessions.Warning{Text: fmt.Sprintf("turn %d: %s is kept without token ids: %s", t.Index, what, why)})
 }
 
 // reject answers every pending call with the person's reason.

@@ -27,6 +27,12 @@ type Gate struct {
 
 	call      context.CancelCauseFunc // of the call that runs, nil while none does
 	callBegan time.Time
+
+	asking context.CancelCauseFunc // of the model call under way, nil while none is
+	human  bool                    // a person writes the turns
+	shells int                     // of a person in the sandbox: nothing goes on beside them
+
+	stopping bool // a model call that begins before the next gate is not made
 }
 
 // mode is what to do at the next gate.
@@ -54,7 +60,10 @@ type Change struct {
 	Look      bool // run: in a copy
 	// Do is done at the gate (beside): before is the next turn, of which nothing has
 	// happened in the sandbox yet; 0 when the calls of a reply are answered in part.
-	Do func(ctx context.Context, before int)
+	Do    func(ctx context.Context, before int)
+	As    As // inject
+	Calls []sessions.Call
+	Ready func() // shell: called once it is recorded
 }
 
 // standing is what can be done to the last reply at a gate.
@@ -63,6 +72,7 @@ type standing struct {
 	open     bool            // nothing has answered the reply yet
 	versions []int           // of the replies to its prompt, the one in effect first
 	answers  int             // observations that can be edited
+	called   bool            // the last reply made calls
 }
 
 // NewGate lets everything pass.
@@ -88,7 +98,10 @@ func (g *Gate) Pause() {
 func (g *Gate) Continue() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.mode, g.held, g.waiting = free, false, false
+	if g.yours() {
+		return
+	}
+	g.mode, g.held, g.waiting, g.stopping = free, false, false, false
 	g.ring()
 }
 
@@ -110,6 +123,9 @@ func (g *Gate) Step(how string) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.yours() {
+		return errYours
+	}
 	g.mode, g.held, g.waiting = steps[how], false, false
 	g.ring()
 	return nil
@@ -148,14 +164,14 @@ func (g *Gate) arrive(at sessions.Gate, now standing, stay, hit bool) (sessions.
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if stay {
-		g.now = now                             // edited meanwhile
-		return "", g.held || len(g.changes) > 0 // a change accepted before continue is made before it goes on
+		g.now = now                                             // edited meanwhile
+		return "", g.held || len(g.changes) > 0 || g.shells > 0 // a change accepted before continue is made before it goes on
 	}
 	reason := sessions.HeldStep
 	switch {
 	case hit:
 		reason = sessions.HeldBreakpoint
-	case g.mode == pausing:
+	case g.mode == pausing, g.human && at == sessions.BeforeModel:
 		reason = sessions.HeldPaused
 	case g.mode == stepInto:
 	case g.mode == stepOver && (at == sessions.BeforeModel || at == sessions.BeforeEval):
@@ -163,7 +179,7 @@ func (g *Gate) arrive(at sessions.Gate, now standing, stay, hit bool) (sessions.
 	default:
 		return "", false
 	}
-	g.mode, g.held, g.at, g.now = free, true, at, now
+	g.mode, g.held, g.at, g.now, g.stopping = free, true, at, now, false
 	return reason, true
 }
 
@@ -201,6 +217,8 @@ func (l *Loop) pass(ctx context.Context, at sessions.Gate, hit string) error {
 			why := sessions.StateChange{State: sessions.Held, Held: reason, At: at, Why: hit}
 			if first != "" {
 				why.Held, why.Why = sessions.HeldPaused, first
+			} else if reason == sessions.HeldPaused && at == sessions.BeforeModel && l.Gate.IsHuman() {
+				why.Why = "for your turn"
 			}
 			var err error
 			switch {
@@ -299,6 +317,9 @@ func (l *Loop) sitOut(ctx context.Context, why error, wait time.Duration) error 
 	if err := l.commit(ctx, sessions.KindState, sessions.StateChange{State: sessions.Running}); err != nil {
 		return err
 	}
+	if l.written() { // meanwhile, by a person
+		return nil
+	}
 	return l.pass(ctx, sessions.BeforeModel, "") // where a pause asked for meanwhile holds it
 }
 
@@ -349,7 +370,7 @@ func (g *Gate) know(s standing) {
 
 // standing of the last reply at a gate.
 func (l *Loop) standing(at sessions.Gate) standing {
-	s := standing{calls: l.pending()}
+	s := standing{calls: l.pending(), called: l.last != nil && len(l.last.Calls) > 0}
 	switch t := l.last; {
 	case t == nil:
 	case at == sessions.AfterTool:

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"rollbench/sessions"
@@ -46,13 +48,24 @@ func (l *Loop) note() string {
 	return strings.Join(text, "\n")
 }
 
-// remind puts the note at the end of the newest message: a message of its own
-// would be one that templates with alternating roles refuse.
-func (l *Loop) remind() {
-	text, n := l.note(), len(l.fresh)
-	if text != "" && n > 0 {
-		l.fresh[n-1].Content = strings.TrimRight(l.fresh[n-1].Content, "\n") + "\n\n" + text
+// compose what the next prompt adds. The note goes to the end of the newest
+// message: a message of its own would be one that templates with alternating roles
+// refuse. It may be composed again, after a call that brought no reply.
+func (l *Loop) compose(ctx context.Context) error {
+	l.asked = slices.Clone(l.fresh)
+	if text, n := l.note(), len(l.asked); text != "" && n > 0 {
+		l.asked[n-1].Content = strings.TrimRight(l.asked[n-1].Content, "\n") + "\n\n" + text
 	}
+	for _, m := range l.injected {
+		if m.Role == "tool" {
+			var err error
+			if m, err = l.asResult(ctx, m); err != nil {
+				return err
+			}
+		}
+		l.asked = append(l.asked, m)
+	}
+	return nil
 }
 
 // thenFinish asks for the finish tool, where there is one.

@@ -23,11 +23,11 @@ func (l *Loop) Restore(turns []sessions.Turn) {
 			l.others = append(l.others, &t)
 			continue
 		}
-		if l.last == nil {
+		if l.firstLen == 0 {
 			l.firstLen = t.PromptTokens
 		}
 		l.sent = append(append(l.sent, wire(t.New)...), assistant(&t))
-		l.before, l.used = l.used, t.PromptTokens+t.OutputTokens-l.firstLen
+		l.before, l.used = l.used, l.usedWith(&t)
 		l.active += t.ModelWall
 		l.turn, l.last, l.fresh = t.Index, &t, nil
 		if !t.Complete {
@@ -46,8 +46,8 @@ func (l *Loop) Restore(turns []sessions.Turn) {
 
 // Reinject brings feedback back that was accepted but not yet sent to the
 // model when the run was interrupted.
-func (l *Loop) Reinject(text string) {
-	l.injected = append(l.injected, sessions.Message{Role: "user", Content: text, Source: sessions.FromOperator})
+func (l *Loop) Reinject(as As, text string) {
+	l.injected = append(l.injected, sessions.Message{Role: string(as), Content: text, Source: sessions.FromOperator})
 }
 
 // Replay runs the recorded calls of the turns in a fresh sandbox and compares

@@ -40,7 +40,7 @@ func (l *Loop) takeOver(t *sessions.Turn) {
 	l.others = append(l.others, &old)
 	l.last = t
 	l.sent[len(l.sent)-1] = assistant(t)
-	l.used = t.PromptTokens + t.OutputTokens - l.firstLen
+	l.used = l.usedWith(t)
 	l.Gate.know(l.standing(sessions.AfterReply))
 }
 
@@ -119,7 +119,7 @@ func (l *Loop) another(ctx context.Context) (*sessions.Turn, error) {
 		return nil, fmt.Errorf("%d of %d tokens are used", used, l.Budget)
 	}
 	set, began := l.samplingOf(old.Index, version), l.Now()
-	reply, err := l.sampleAgain(ctx, old, set, room)
+	reply, err := l.stoppable(ctx, func(ctx context.Context) (infer.Reply, error) { return l.sampleAgain(ctx, old, set, room) })
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (l *Loop) promptIDs(ctx context.Context, messages []infer.Message) ([]int32
 	if l.last == nil || l.last.PromptIDs == nil || l.last.OutputIDs == nil {
 		return l.Model.Tokenize(ctx, messages, l.specs(), true)
 	}
-	after, err := l.after(ctx, l.last, l.fresh)
+	after, err := l.after(ctx, l.last, l.asked)
 	switch {
 	case errors.Is(err, errTemplate): // a break that is recorded as one, when it is one
 		return l.Model.Tokenize(ctx, messages, l.specs(), true)
@@ -49,7 +49,7 @@ func (l *Loop) complete(ctx context.Context, messages []infer.Message) (infer.Re
 	if err := l.learn(ctx, ids); err != nil {
 		return infer.Reply{}, err
 	}
-	return l.calling(ctx, func() (infer.Reply, error) {
+	return l.calling(ctx, func(ctx context.Context) (infer.Reply, error) {
 		return l.Model.Complete(ctx, infer.TokenRequest{Prompt: ids, Sampling: l.sampling(l.turn + 1), MaxTokens: room, SessionID: l.SessionID,
 			Stream: l.Watch.Text, Restart: l.restarted})
 	})

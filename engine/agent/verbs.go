@@ -8,17 +8,36 @@ import (
 	"rollbench/sessions"
 )
 
+// As is the role in which feedback is given.
+type As string
+
+// The roles. A tool's message follows what the tools returned, as one more result
+// of the last call.
+const (
+	AsUser As = "user"
+	AsTool As = "tool"
+)
+
 // Inject adds a user message before the next model call.
-func (g *Gate) Inject(text string) error {
-	if text == "" {
+func (g *Gate) Inject(text string) error { return g.InjectAs(AsUser, text) }
+
+// InjectAs adds a message before the next model call.
+func (g *Gate) InjectAs(as As, text string) error {
+	switch {
+	case text == "":
 		return errors.New("the feedback is empty")
+	case as != AsUser && as != AsTool:
+		return fmt.Errorf("feedback as %q is unknown: use user or tool", as)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.held && g.at == sessions.BeforeEval {
 		return errors.New("the run stage is over: no model call follows that could read it")
 	}
-	g.add(Change{Verb: "inject", Text: text})
+	if as == AsTool && g.held && !g.now.called {
+		return errors.New("the last reply made no call that a tool's message could answer: inject it as a user's")
+	}
+	g.add(Change{Verb: "inject", As: as, Text: text})
 	return nil
 }
 

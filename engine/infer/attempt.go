@@ -72,10 +72,13 @@ func (c *Client) attempt(ctx context.Context, k call, deliver func(string)) (Rep
 		err = c.streamed(req, &build, k.read, cancel)
 	}
 	if err != nil {
-		if k.abort != nil && ctx.Err() != nil {
+		if ctx.Err() == nil {
+			return Reply{}, err
+		}
+		if k.abort != nil {
 			c.aside(k.abort)
 		}
-		return Reply{}, err
+		return Reply{}, &CutOff{Tokens: build.came(), Err: err}
 	}
 	return c.finished(&build)
 }

@@ -256,3 +256,12 @@ func (b *builder) check() string {
 	}
 	return ""
 }
+
+// came is how many tokens have come so far, nil where none of them was counted.
+func (b *builder) came() *int {
+	n := max(len(b.output), len(b.logs))
+	if n == 0 && b.content.Len()+b.reasoning.Len()+len(b.calls) > 0 {
+		return nil
+	}
+	return &n
+}

@@ -125,6 +125,15 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// CutOff is a call that its caller gave up, with how many tokens had come.
+type CutOff struct {
+	Tokens *int // nil where the endpoint does not say
+	Err    error
+}
+
+func (c *CutOff) Error() string { return c.Err.Error() }
+func (c *CutOff) Unwrap() error { return c.Err }
+
 // Capabilities are what a probe found the endpoint to support.
 type Capabilities struct {
 	Server      string   `json:"server"` // vllm, sglang, llama.cpp, tinker, simulated, openai (unknown)

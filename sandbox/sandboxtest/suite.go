@@ -44,6 +44,8 @@ func Run(t *testing.T, open Open) {
 		{"escapes", testEscapes},
 		{"clock", testClock},
 		{"sweep", testSweep},
+		{"console", testConsole},
+		{"console lost", testConsoleLost},
 		{"delete all", testDeleteAll},
 	} {
 		t.Run(g.name, func(t *testing.T) { g.test(t, opened(t, open)) })

@@ -114,6 +114,11 @@ func (a *app) screen(ctx context.Context, w *work) error {
 	if w.config.Tools.Search {
 		opt.Search = w.engine.SearchSource
 	}
+	tools, err := w.engine.Tools()
+	if err != nil {
+		return err // the configuration was checked: it cannot be
+	}
+	opt.Tools = tools
 	shown := ui.Run(ctx, opt)
 	w.engine.Stop()
 	<-done
