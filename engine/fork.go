@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rollbench/engine/agent"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
 	"rollbench/sessions"
