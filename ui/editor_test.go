@@ -51,7 +51,7 @@ func FuzzEditor(f *testing.F) {
 	for _, s := range []string{"", "a\tb\n漢字\n", "\x1b[31mx", strings.Repeat("y", 200), "\x00\x01"} {
 		f.Add(s)
 	}
-	th := testTheme("default")
+	th := testTheme("dark")
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "\r") || strings.ToValidUTF8(text, "?") != text {
 			return

@@ -31,7 +31,8 @@ type Options struct {
 	Spell   func(ctx context.Context, ids []int32) (map[int32]string, error)
 	Done    <-chan struct{} // closed when the engine has finished; nil: no engine here
 	NoColor bool
-	Theme   string // default, light, mono; "" asks COLORFGBG, else default
+	Theme   string // one of Themes; "" is default
+	Mouse   bool   // take the mouse from the terminal
 	Editor  string // "": $VISUAL, $EDITOR, vi
 
 	Input  io.Reader // default: the terminal

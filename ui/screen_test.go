@@ -29,7 +29,7 @@ type bench struct {
 
 func open(t *testing.T, f *fakeRun, cols, rows int, change func(*Options)) *bench {
 	t.Helper()
-	opt := Options{Reader: f, Commands: f, Clock: fakeNow, Editor: "true", Theme: "default", Output: &strings.Builder{}}
+	opt := Options{Reader: f, Commands: f, Clock: fakeNow, Editor: "true", Theme: "dark", Output: &strings.Builder{}}
 	if change != nil {
 		change(&opt)
 	}
