@@ -20,6 +20,7 @@ type sheet struct {
 	output *outputView // nil in other sheets
 	search *searchView // nil in other sheets
 	typing func() bool // a text is being typed; nil: never
+	narrow *narrow     // its rows can be narrowed; nil in sheets that look for texts otherwise
 }
 
 // openSheet in the place of the one that is open.

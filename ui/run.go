@@ -62,6 +62,9 @@ func Run(ctx context.Context, opt Options) error {
 		w.w, w.h = 80, 24 // nothing will tell the size
 	}
 	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithOutput(out), tea.WithFPS(30)}
+	if opt.Mouse {
+		options = append(options, tea.WithMouseCellMotion())
+	}
 	if opt.Input != nil {
 		options = append(options, tea.WithInput(opt.Input))
 	}
