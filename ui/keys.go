@@ -99,7 +99,7 @@ func globalKeys() []binding {
 		{Binding: on("the view after this one", "]"), verb: "view-after", scope: anywhere, do: doTurnTab(1)},
 		{Binding: on("give the pane the whole screen, and back", "z"), name: "zoom", scope: anywhere, do: doZoom},
 		{Binding: on("stay at the end as it grows, or stop that", "F"), name: "follow", scope: anywhere, do: doFollow},
-		{Binding: on("filter the list: every word must match, !word must not, tokens>8k turns<5 reward>=1 bound; in a view look for a text", "/"), name: "filter", scope: anywhere, can: canSlash, do: doSlash},
+		{Binding: on("filter the list: every word must match, !word must not, tokens>8k turns<5 reward>=1 bound; in a view look for a text", "/"), name: "filter", scope: anywhere, do: doSlash},
 		{Binding: on("look for a text in all turns of all trajectories", acrossKey), name: "find all", scope: anywhere, do: doAcross},
 		{Binding: on("copy: the chosen name in the list, the block under the cursor elsewhere", "y"), verb: "copy", scope: anywhere, can: canCopy, do: doCopy},
 		{Binding: on("copy the run's id and the chosen name", "Y"), verb: "copy-id", scope: anywhere, do: doCopyID},

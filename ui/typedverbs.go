@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -170,9 +169,6 @@ func canFindTyped(w *Workbench) string {
 func doFindTyped(w *Workbench, arg string) (tea.Cmd, error) {
 	w.closeSheet()
 	w.focus = viewFocus
-	if why := canSlash(w); why != "" {
-		return nil, errors.New(why)
-	}
 	if arg == "" {
 		return doSlash(w), nil
 	}
