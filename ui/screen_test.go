@@ -122,6 +122,9 @@ func keyMsg(t *testing.T, name string) tea.KeyMsg {
 	if name == " " || name == "space" {
 		return tea.KeyMsg{Type: tea.KeySpace, Runes: []rune{' '}}
 	}
+	if alt, ok := strings.CutPrefix(name, "alt+"); ok {
+		return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(alt), Alt: true}
+	}
 	if k, ok := keyTypes[name]; ok {
 		return tea.KeyMsg{Type: k}
 	}
