@@ -72,7 +72,9 @@ func (b *bench) do(cmd tea.Cmd) {
 	}
 	m := cmd()
 	b.last = m
-	switch m.(type) {
+	switch m := m.(type) {
+	case crashMsg:
+		b.t.Fatal(m.what)
 	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg:
 		b.send(m)
 	}

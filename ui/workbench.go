@@ -179,6 +179,8 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 			f.edited(m)
 		}
 		return w.takeMouse()
+	case crashMsg:
+		panic(m.what)
 	case engineDoneMsg:
 		w.engineDone, w.announce = true, true
 		return w.pull()
