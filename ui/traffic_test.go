@@ -121,4 +121,3 @@ func sum(list []int) (n int) {
 	}
 	return n
 }
-

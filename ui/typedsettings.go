@@ -92,5 +92,10 @@ func doSetTyped(w *Workbench, arg string) (tea.Cmd, error) {
 		}
 		return doLimitsTyped(w, limit+"="+value)
 	}
-	return nil, fmt.Errorf("%q cannot be set while the run goes on: it is fixed when the run starts", key)
+	for _, f := range fixedSettings {
+		if isLimit && limit == f {
+			return nil, fmt.Errorf("%s is fixed when the run starts: rollbench run --set %s=%s", key, key, value)
+		}
+	}
+	return nil, fmt.Errorf("%q cannot be set here: ui.theme, ui.mouse and the dispatcher's limits can", key)
 }
