@@ -269,7 +269,7 @@ func handPage(p sessions.HandRun) *page {
 	if p.Look {
 		where = "in a copy that is gone"
 	}
-	s.add(block{id: "script", label: "$", labelRole: call, body: strong, text: trim(p.Script)})
+	s.add(block{id: "script", label: "$", labelRole: call, lang: shellLang, text: trim(p.Script)})
 	label, r := "✔ exit 0", good
 	if p.Exit != 0 {
 		label, r = fmt.Sprintf("✘ exit %d", p.Exit), warn

@@ -13,11 +13,10 @@ import (
 // are typed. Headings stay above what is left of them.
 type narrow struct {
 	title  string
-	whole  *page
+	source func() *page // made anew for every frame: messages come, keys begin to act
 	typing bool
 	input  textinput.Model
-	shown  *page
-	n      int // rows shown
+	n      int // rows shown, of a narrowed page
 }
 
 // narrowKeys are the rows of the key table that act in sheets which can be narrowed.
@@ -28,10 +27,10 @@ func narrowKeys() []binding {
 }
 
 // openNarrow opens a page in a sheet that can be narrowed.
-func (w *Workbench) openNarrow(title, opener string, p *page) {
-	n := &narrow{title: title, whole: p, shown: p, input: newFilter("")}
+func (w *Workbench) openNarrow(title, opener string, source func() *page) {
+	n := &narrow{title: title, source: source, input: newFilter("")}
 	w.openSheet(&sheet{title: title, opener: opener, scope: inNarrow, narrow: n, own: n.key, head: n.head,
-		page: func(int, int) document { return n.shown }, typing: func() bool { return n.typing }})
+		page: func(int, int) document { return n.page() }, typing: func() bool { return n.typing }})
 }
 
 func doNarrow(w *Workbench) tea.Cmd {
@@ -43,7 +42,7 @@ func doNarrow(w *Workbench) tea.Cmd {
 func (n *narrow) key(w *Workbench, m tea.KeyMsg) (cmd tea.Cmd, own bool) {
 	k := m.String()
 	switch {
-	case k == "esc" && (n.typing || n.input.Value() != ""), k == "ctrl+c" && n.typing:
+	case k == "esc" && n.takesEsc(), k == "ctrl+c" && n.typing:
 		n.typing = false
 		n.set(w, "")
 	case !n.typing:
@@ -51,8 +50,10 @@ func (n *narrow) key(w *Workbench, m tea.KeyMsg) (cmd tea.Cmd, own bool) {
 	case k == "enter", k == "up", k == "down", k == "tab":
 		n.typing = false
 	default:
-		n.input, cmd = n.input.Update(m)
-		n.apply(w)
+		before := n.input.Value()
+		if n.input, cmd = n.input.Update(m); n.input.Value() != before {
+			w.sheet.scroll = scroller{}
+		}
 	}
 	return cmd, true
 }
@@ -61,18 +62,20 @@ func (n *narrow) key(w *Workbench, m tea.KeyMsg) (cmd tea.Cmd, own bool) {
 func (n *narrow) set(w *Workbench, text string) {
 	n.input.SetValue(text)
 	n.input.CursorEnd()
-	n.apply(w)
+	w.sheet.scroll = scroller{}
 }
 
-// apply the words to the page.
-func (n *narrow) apply(w *Workbench) {
-	words := strings.Fields(strings.ToLower(n.input.Value()))
-	n.shown = n.whole
-	if len(words) > 0 {
-		n.shown, n.n = narrowed(n.whole, words)
+// page as it is now, of which the words typed leave some.
+func (n *narrow) page() (p *page) {
+	p = n.source()
+	if words := strings.Fields(strings.ToLower(n.input.Value())); len(words) > 0 {
+		p, n.n = narrowed(p, words)
 	}
-	w.sheet.scroll = scroller{follow: w.sheet.scroll.follow}
+	return p
 }
+
+// takesEsc: it shows all again instead of closing the sheet.
+func (n *narrow) takesEsc() bool { return n.typing || n.input.Value() != "" }
 
 // narrowed is the page with the rows that have all the words, and how many they are.
 func narrowed(p *page, words []string) (*page, int) {

@@ -14,7 +14,7 @@ func TestNarrowHelp(t *testing.T) {
 	n := b.w.sheet.narrow
 	texts := func() string {
 		var out []string
-		for _, blk := range n.shown.sections[0].blocks {
+		for _, blk := range n.page().sections[0].blocks {
 			if blk.kind == heading {
 				out = append(out, "# "+blk.id)
 			} else {
@@ -39,7 +39,7 @@ func TestNarrowHelp(t *testing.T) {
 		t.Error("nothing is not said")
 	}
 	b.keys("<esc>")
-	if b.w.sheet == nil || b.w.sheet.narrow.shown != b.w.sheet.narrow.whole {
+	if b.w.sheet == nil || b.w.sheet.narrow.takesEsc() {
 		t.Error("the first esc closes, or shows not all again")
 	}
 	b.keys("<esc>")
@@ -47,7 +47,7 @@ func TestNarrowHelp(t *testing.T) {
 		t.Error("the second esc does not close")
 	}
 	b.keys(":help queues<enter>")
-	if got := b.w.sheet.narrow; got.input.Value() != "queues" || got.n == 0 {
+	if got := b.w.sheet.narrow; got.input.Value() != "queues" || b.w.View() == "" || got.n == 0 {
 		t.Errorf("help queues shows %d rows of %q", got.n, got.input.Value())
 	}
 }
@@ -55,12 +55,18 @@ func TestNarrowHelp(t *testing.T) {
 func TestNarrowMessages(t *testing.T) {
 	b := open(t, fakeWhole(), 120, 40, nil)
 	b.keys("sm/not held")
-	if n := b.w.sheet.narrow; n.n != 0 {
+	if n := b.w.sheet.narrow; b.w.View() == "" || n.n != 0 {
 		t.Errorf("%d messages", n.n)
 	}
 	b.keys("<ctrl+u>ended")
-	if n := b.w.sheet.narrow; n.n != 1 {
+	if n := b.w.sheet.narrow; b.w.View() == "" || n.n != 1 {
 		t.Errorf("%d messages have ended", n.n)
+	}
+	b.keys("<esc>")
+	b.w.toasts.add(b.w.now, note, "a message that comes while they are looked at")
+	b.w.toasts.until = b.w.now
+	if !strings.Contains(ansi.Strip(b.w.View()), "a message that comes while they are looked at") {
+		t.Error("a new message is not shown")
 	}
 }
 

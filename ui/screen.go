@@ -208,7 +208,7 @@ func (w *Workbench) drawSheet() []string {
 		title = w.sheet.head()
 	}
 	note := line{{dim, "esc closes"}}
-	if w.sheet.search != nil && w.sheet.search.takesEsc() {
+	if w.sheet.search != nil && w.sheet.search.takesEsc() || w.sheet.narrow != nil && w.sheet.narrow.takesEsc() {
 		note = nil
 	}
 	return w.dress(a, a.view, true, caption{title: title, note: note}, rows)

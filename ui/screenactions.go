@@ -65,12 +65,12 @@ func doFold(open *bool) func(*Workbench) tea.Cmd {
 }
 
 func doHelp(w *Workbench) tea.Cmd {
-	w.openNarrow("help", "?", w.helpPage())
+	w.openNarrow("help", "?", w.helpPage)
 	return nil
 }
 
 func doMessages(w *Workbench) tea.Cmd {
-	w.openNarrow("messages", "m", w.toasts.page())
+	w.openNarrow("messages", "m", w.toasts.page)
 	w.sheet.scroll.follow = true
 	return nil
 }
