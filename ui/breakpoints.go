@@ -17,10 +17,10 @@ const breaksKey = "B"
 // breakKeys are the rows of the key table that concern breakpoints.
 func breakKeys() []binding {
 	return []binding{
-		{Binding: on("set a breakpoint, on calls like the one under the cursor", "b", "f9"), scope: anywhere, over: true, can: canPauseAll, do: doBreak},
-		{Binding: on("the breakpoints, and how often each was met", breaksKey), scope: anywhere, over: true, do: doBreaks},
+		{Binding: on("set a breakpoint, on calls like the one under the cursor", "b", "f9"), verb: "break", scope: anywhere, over: true, can: canPauseAll, do: doBreak},
+		{Binding: on("the breakpoints, and how often each was met", breaksKey), verb: "breakpoints", scope: anywhere, over: true, do: doBreaks},
 		{Binding: on("change the breakpoint under the cursor", "enter"), name: "change", scope: inBreaks, can: canBreakpoint, do: doChangeBreak},
-		{Binding: on("look at it again, or no more", " "), name: "on/off", scope: inBreaks, can: canBreakpoint, do: doSwitchBreak},
+		{Binding: on("look at it again, or no more", " "), name: "on/off", verb: "switch", scope: inBreaks, can: canBreakpoint, do: doSwitchBreak},
 		{Binding: on("remove it; what it holds stays held", "d"), name: "remove", scope: inBreaks, can: canBreakpoint, do: doRemoveBreak},
 	}
 }

@@ -14,6 +14,7 @@ type callView struct {
 	label string
 	text  string // not clean yet
 	kind  kind
+	lang  lang
 }
 
 // viewCall renders the arguments of a call: a command as shell text, an edit
@@ -29,13 +30,17 @@ func viewCall(c sessions.Call) callView {
 	case c.Name == "str_replace_editor" && isText:
 		return viewEdit(command, args)
 	case isText && onlyKeys(args, "command", "is_input", "timeout"):
-		v := callView{label: toolLabel(c.Name), text: command}
+		v := callView{label: toolLabel(c.Name), text: command, lang: shellLang}
 		if input := fmt.Sprint(args["is_input"]); input == "true" {
-			v.label = "input"
+			v.label, v.lang = "input", noLang
 		}
 		return v
 	}
-	return callView{label: toolLabel(c.Name), text: keyByKey(args)}
+	v := callView{label: toolLabel(c.Name), text: keyByKey(args)}
+	if _, isText := args["code"].(string); isText && len(args) == 1 {
+		v.lang = pythonLang
+	}
+	return v
 }
 
 func callArgs(text string) (map[string]any, bool) {

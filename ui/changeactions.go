@@ -18,9 +18,9 @@ import (
 func changeKeys() []binding {
 	return []binding{
 		{Binding: on("resample the reply that waits; compare the replies and pick one", "r"), name: "resample", scope: debugger, can: canResample, do: doResample},
-		{Binding: on("run a shell command: to look, to change the sandbox, or instead of the call", "!"), scope: debugger, can: canByHand, do: doByHand},
-		{Binding: on("raise the turns or the tokens of this trajectory", "l"), scope: debugger, can: canInject, do: doRaise},
-		{Binding: on("mask or drop it, tag it, note something", "t"), scope: debugger, can: canMark, do: doMark},
+		{Binding: on("run a shell command: to look, to change the sandbox, or instead of the call", "!"), verb: "command", scope: debugger, can: canByHand, do: doByHand},
+		{Binding: on("raise the turns or the tokens of this trajectory", "l"), verb: "raise", scope: debugger, can: canInject, do: doRaise},
+		{Binding: on("mask or drop it, tag it, note something", "t"), verb: "mark", scope: debugger, can: canMark, do: doMark},
 	}
 }
 
@@ -52,13 +52,7 @@ func (w *Workbench) askReplies(t sessions.Trajectory) {
 		help:   "Fresh replies to the same prompt, in a run slot. All are kept; r then compares them. The trajectory counts as intervened, and the turn is not trained on, whichever reply is picked.",
 		fields: []field{{name: "how many", editor: newEditor("1", true), ext: ".txt"}},
 		edit:   w.external,
-		send: func(v []string) (tea.Cmd, error) {
-			n, err := strconv.Atoi(strings.TrimSpace(v[0]))
-			if err != nil || n < 1 || n > 16 {
-				return nil, fmt.Errorf("%q: ask for 1 to 16 replies", v[0])
-			}
-			return w.verb(fmt.Sprintf("%s is asked for %s", t.Key, plural(n, "fresh reply", "fresh replies")), func(c Commands) error { return c.Resample(t.Key, n) }), nil
-		},
+		send:   func(v []string) (tea.Cmd, error) { return w.sendResample(t, v[0]) },
 	}
 }
 
@@ -275,7 +269,7 @@ func handPage(p sessions.HandRun) *page {
 	if p.Look {
 		where = "in a copy that is gone"
 	}
-	s.add(block{id: "script", label: "$", labelRole: call, body: strong, text: trim(p.Script)})
+	s.add(block{id: "script", label: "$", labelRole: call, lang: shellLang, text: trim(p.Script)})
 	label, r := "✔ exit 0", good
 	if p.Exit != 0 {
 		label, r = fmt.Sprintf("✘ exit %d", p.Exit), warn

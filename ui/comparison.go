@@ -27,24 +27,24 @@ type comparisonMsg interface {
 // compareKeys are the rows of the key table that concern comparing.
 func compareKeys() []binding {
 	return []binding{
-		{Binding: on("mark the trajectory, or take its mark away; on a heading all of its group", " "), scope: inList, can: canMarkRow, do: doMarkRow},
+		{Binding: on("mark the trajectory, or take its mark away; on a heading all of its group", " "), verb: "select", scope: inList, can: canMarkRow, do: doMarkRow},
 		{Binding: on("compare the marked trajectories side by side, else the chosen one with its siblings", compareKey), name: "compare", scope: anywhere, can: canCompare, do: doCompare},
 		{Binding: on("the group's matrix: what each member did and how it ended", matrixKey), name: "matrix", scope: anywhere, can: canMatrix, do: doMatrix},
 		{Binding: on("compare this run with another one", versusKey), name: "other run", scope: anywhere, can: canVersus, do: doVersus},
 
 		{Binding: on("to the next difference", "n"), name: "next", scope: inCompare, can: canDiffer, do: doDiffer(1)},
 		{Binding: on("to the one before", "N"), name: "before", scope: inCompare, can: canDiffer, do: doDiffer(-1)},
-		{Binding: on("choose the trajectory to the left; columns scroll where there is no room for all", "left"), scope: inCompare, do: doColumn(-1)},
-		{Binding: on("choose the one to the right", "right"), scope: inCompare, do: doColumn(1)},
+		{Binding: on("choose the trajectory to the left; columns scroll where there is no room for all", "left"), verb: "left", scope: inCompare, do: doColumn(-1)},
+		{Binding: on("choose the one to the right", "right"), verb: "right", scope: inCompare, do: doColumn(1)},
 		{Binding: on("what each called and saw there, in full; and close that", " "), name: "open", scope: inCompare, can: canOpenRow, do: doOpenRow},
 		{Binding: on("go to the turn in the transcript of the chosen trajectory; "+compareKey+" comes back", "enter"), name: "go there", scope: inCompare, can: canGoTurn, do: doGoTurn},
 
 		{Binding: on("go to the trajectory", "enter"), name: "go there", scope: inMatrix, can: canGoMember, do: doGoMember},
-		{Binding: on("further tools to the left", "left"), scope: inMatrix, do: doTools(-1)},
-		{Binding: on("further tools to the right", "right"), scope: inMatrix, do: doTools(1)},
+		{Binding: on("further tools to the left", "left"), verb: "left", scope: inMatrix, do: doTools(-1)},
+		{Binding: on("further tools to the right", "right"), verb: "right", scope: inMatrix, do: doTools(1)},
 		{Binding: on("sort by the next column", ">"), name: "sort", scope: inMatrix, do: doSortMatrix(1)},
-		{Binding: on("sort by the column before", "<"), scope: inMatrix, do: doSortMatrix(-1)},
-		{Binding: on("sort the other way round", "~"), scope: inMatrix, do: doTurnMatrix},
+		{Binding: on("sort by the column before", "<"), verb: "sort-before", scope: inMatrix, do: doSortMatrix(-1)},
+		{Binding: on("sort the other way round", "~"), verb: "sort-turn", scope: inMatrix, do: doTurnMatrix},
 
 		{Binding: on("to the next difference: a setting, a number known to differ, a flip", "n"), name: "next", scope: inVersus, can: canDiffer, do: doDiffer(1)},
 		{Binding: on("to the one before", "N"), name: "before", scope: inVersus, can: canDiffer, do: doDiffer(-1)},

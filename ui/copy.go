@@ -22,29 +22,55 @@ type copiedMsg struct {
 	ok   bool
 }
 
-// copyText puts text where it can be pasted from: inside tmux into its buffer
-// (which passes it on to the terminal), else by OSC 52 to the terminal, else
-// into a file.
+// maxTmux bounds what is put into a buffer of tmux, which keeps it, in bytes.
+const maxTmux = 4 << 20
+
+// copyText puts text where it can be pasted from, away from the screen.
 func (w *Workbench) copyText(what, text string) tea.Cmd {
 	out := w.opt.Output
-	return w.job(func(ctx context.Context) tea.Msg {
-		n := utf8.RuneCountInString(text)
-		if os.Getenv("TMUX") != "" {
-			cmd := exec.CommandContext(ctx, "tmux", "load-buffer", "-w", "-")
-			cmd.Stdin = strings.NewReader(text)
-			if err := cmd.Run(); err == nil {
-				return copiedMsg{fmt.Sprintf("copied %s (%s characters) to tmux's buffer and the terminal's clipboard", what, thousands(int64(n))), true}
-			}
+	return w.job(func(ctx context.Context) tea.Msg { return deliver(ctx, out, what, text) })
+}
+
+// deliver text: inside tmux into its buffer (which passes it on to the terminal),
+// else by OSC 52 to the terminal, else into a file.
+func deliver(ctx context.Context, out io.Writer, what, text string) tea.Msg {
+	if os.Getenv("TMUX") != "" && len(text) <= maxTmux {
+		if said, ok := toTmux(ctx, what, text); ok {
+			return copiedMsg{said, true}
 		}
-		if len(text) <= maxOSC52 {
-			return sendOSC52(out, what, text, n)
-		}
-		path, err := copyToFile(text)
-		if err != nil {
-			return copiedMsg{"could not copy: " + err.Error(), false}
-		}
-		return copiedMsg{fmt.Sprintf("too long for the terminal's clipboard: %s is in %s", what, path), true}
-	})
+	}
+	if len(text) <= maxOSC52 {
+		return sendOSC52(out, what, text, utf8.RuneCountInString(text))
+	}
+	return toFile(text, "too long for the terminal's clipboard: "+what)
+}
+
+// toTmux says how far it got: tmux passes on to the terminal what that takes, and
+// only where it may.
+func toTmux(ctx context.Context, what, text string) (said string, ok bool) {
+	cmd := exec.CommandContext(ctx, "tmux", "load-buffer", "-w", "-")
+	cmd.Stdin = strings.NewReader(text)
+	if cmd.Run() != nil {
+		return "", false
+	}
+	said = fmt.Sprintf("copied %s (%s characters) to tmux's buffer", what, thousands(int64(utf8.RuneCountInString(text))))
+	passes, err := exec.CommandContext(ctx, "tmux", "show-options", "-gsv", "set-clipboard").Output()
+	switch {
+	case len(text) > maxOSC52:
+		return said + "; it is too long for the terminal's clipboard", true
+	case err == nil && strings.TrimSpace(string(passes)) == "off":
+		return said + "; tmux's set-clipboard is off, so the terminal's clipboard has it not", true
+	}
+	return said + " and the terminal's clipboard", true
+}
+
+// toFile puts text into a file of its own; why says what for.
+func toFile(text, why string) tea.Msg {
+	path, err := copyToFile(text)
+	if err != nil {
+		return copiedMsg{"could not copy: " + err.Error(), false}
+	}
+	return copiedMsg{why + " is in " + path, true}
 }
 
 // sendOSC52 cannot know whether the terminal obeys: there is no answer to it.

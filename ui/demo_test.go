@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -28,8 +30,21 @@ func TestMain(m *testing.M) {
 	}
 	start := time.Now()
 	opt := Options{Reader: f, Commands: f, Export: fakeExport, WhatIf: fakeWhatIf, Search: fakeSearch, NoColor: os.Getenv("NO_COLOR") != "", Theme: os.Getenv("THEME"),
-		Clock: func() time.Time { return fakeNow().Add(time.Since(start)) }}
-	if err := Run(context.Background(), opt); err != nil {
+		Mouse: os.Getenv("ROLLBENCH_UI_MOUSE") != "", Clock: func() time.Time { return fakeNow().Add(time.Since(start)) }}
+	switch os.Getenv("ROLLBENCH_UI_DEMO") {
+	case "panic":
+		opt.Reader = brokenReader{f}
+	case "panic-update":
+		opt.Clock = func() time.Time {
+			if _, err := os.Stat(os.Getenv("ROLLBENCH_UI_PANIC")); err == nil {
+				panic("broken on purpose")
+			}
+			return fakeNow().Add(time.Since(start))
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := Run(ctx, opt); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}

@@ -102,6 +102,10 @@ func (q *question) buttons() line {
 func drawDialog(t *theme, rows []string, d dialog, w int) {
 	rows = rows[:len(rows)-1]
 	h := len(rows)
+	if p, ok := d.(*palette); ok {
+		p.draw(t, rows, w)
+		return
+	}
 	bw := min(w-4, 76)
 	if f, ok := d.(*form); ok {
 		bw = min(w-4, max(76, w*2/3))

@@ -95,8 +95,14 @@ func (e *editor) key(m tea.KeyMsg) bool {
 	case "ctrl+u":
 		e.lines[e.y] = append([]rune{}, line[e.x:]...)
 		e.x = 0
+	case "ctrl+k":
+		e.lines[e.y] = line[:e.x:e.x]
 	case "ctrl+w":
 		e.dropWord()
+	case "alt+b", "ctrl+left":
+		e.x = wordStart(line, e.x)
+	case "alt+f", "ctrl+right":
+		e.x = wordEnd(line, e.x)
 	default:
 		return false
 	}
@@ -155,15 +161,32 @@ func (e *editor) remove() {
 }
 
 func (e *editor) dropWord() {
-	l, x := e.lines[e.y], e.x
+	l := e.lines[e.y]
+	x := wordStart(l, e.x)
+	e.lines[e.y] = append(l[:x:x], l[e.x:]...)
+	e.x = x
+}
+
+// wordStart is where the word before x begins.
+func wordStart(l []rune, x int) int {
 	for x > 0 && unicode.IsSpace(l[x-1]) {
 		x--
 	}
 	for x > 0 && !unicode.IsSpace(l[x-1]) {
 		x--
 	}
-	e.lines[e.y] = append(l[:x:x], l[e.x:]...)
-	e.x = x
+	return x
+}
+
+// wordEnd is where the word behind x ends.
+func wordEnd(l []rune, x int) int {
+	for x < len(l) && unicode.IsSpace(l[x]) {
+		x++
+	}
+	for x < len(l) && !unicode.IsSpace(l[x]) {
+		x++
+	}
+	return x
 }
 
 // cell is one character as it is drawn.

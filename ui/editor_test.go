@@ -17,6 +17,11 @@ func TestEditor(t *testing.T) {
 		{"join forward", "a\nb", "<up><end><delete>", "ab"},
 		{"word", "rm -rf tests", "<ctrl+w>", "rm -rf "},
 		{"to the start", "rm -rf", "<left><left><ctrl+u>", "rf"},
+		{"to the end", "rm -rf", "<left><left><ctrl+k>", "rm -"},
+		{"to the end of its line", "ab\ncd", "<up><home><ctrl+k>x", "x\ncd"},
+		{"start of the line", "rm", "<ctrl+a>x", "xrm"},
+		{"word back", "rm -rf tests", "<alt+b><alt+b>x", "rm x-rf tests"},
+		{"word forward", "rm -rf tests", "<home><alt+f><alt+f>x", "rm -rfx tests"},
 		{"up keeps within the line", "a\nlong", "<up>x", "ax\nlong"},
 		{"tab in the text stays", "\tx", "<end>y", "\txy"},
 		{"left over the line's start", "a\nb", "<home><left>x", "ax\nb"},
@@ -51,7 +56,7 @@ func FuzzEditor(f *testing.F) {
 	for _, s := range []string{"", "a\tb\n漢字\n", "\x1b[31mx", strings.Repeat("y", 200), "\x00\x01"} {
 		f.Add(s)
 	}
-	th := testTheme("default")
+	th := testTheme("dark")
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "\r") || strings.ToValidUTF8(text, "?") != text {
 			return

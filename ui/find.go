@@ -21,8 +21,9 @@ type find struct {
 	hunt  hunt
 	// want is where to go as soon as it can be drawn; step, which way to go as soon
 	// as something is found.
-	want *hit
-	step int
+	want   *hit
+	step   int
+	tokens tokenFind // where the view shows tokens
 }
 
 // finding reports whether a text is looked for in what the view shows.
@@ -40,14 +41,6 @@ func (f *find) here(w *Workbench) bool {
 func (f *find) quit() {
 	f.hunt.end()
 	*f = find{hunt: hunt{n: f.hunt.n}}
-}
-
-// canSlash: what has no text cannot be looked through.
-func canSlash(w *Workbench) string {
-	if w.focus == viewFocus && w.atTokens() {
-		return "the tokens are not looked through: 2 or 7 and / look for a text"
-	}
-	return ""
 }
 
 // doSlash looks for a text in the transcript, and filters the list elsewhere.
@@ -87,6 +80,10 @@ func (w *Workbench) beginFind(text string, step int) tea.Cmd {
 	}
 	f := &w.find
 	f.query, f.key, f.tab, f.step = text, t.Key, w.tab, step
+	if w.atTokens() {
+		f.step = 0
+		return w.beginTokenFind(text, step)
+	}
 	to := target{t.Key, t.Attempt, w.turns.last}
 	if !w.tab.ofPage() {
 		return w.beginHunt(&f.hunt, text, w.tab, []target{to}, false)
@@ -235,6 +232,11 @@ func (w *Workbench) goWanted() {
 func doFindNext(step int) func(*Workbench) tea.Cmd {
 	return func(w *Workbench) tea.Cmd {
 		f := &w.find
+		if w.atTokens() {
+			f.tokens.step, f.tokens.looked = step, 0
+			w.goToken()
+			return nil
+		}
 		f.step, f.want = step, nil
 		if h := &f.hunt; len(h.targets) == 1 && !h.running && h.targets[0].turns < w.turns.last {
 			h.targets = []target{{f.key, w.turns.attempt, w.turns.last}}
@@ -266,6 +268,7 @@ func (w *Workbench) settleFind() {
 		}
 	}
 	w.goWanted()
+	w.goToken()
 }
 
 // findTitle is what is looked for, where the title of the view stands; nil when
@@ -279,6 +282,10 @@ func (w *Workbench) findTitle() line {
 		return nil
 	}
 	l := line{{warn, "/" + cut(cleanLine(f.query), 24)}}
+	if w.atTokens() {
+		l.add(plain, f.tokens.title(&w.tokens))
+		return l
+	}
 	at := 0
 	if s := w.scroller(); s != nil {
 		for i := range f.hunt.hits {

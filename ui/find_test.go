@@ -93,11 +93,6 @@ func TestFindViews(t *testing.T) {
 			t.Errorf("after %q and ]: still looking for %q", c.keys, b.w.find.query)
 		}
 	}
-	b := open(t, fakeTokenized(), 120, 40, nil)
-	b.keys("6/")
-	if b.w.find.typing || b.w.filtering {
-		t.Error("/ in the tokens starts something")
-	}
 }
 
 // A hunt goes on in steps: what is found shows, and esc stops it.
@@ -233,5 +228,43 @@ func TestFindAcrossUndrawn(t *testing.T) {
 	b.keys("<ctrl+f>did not raise<enter>G<enter>")
 	if got, _ := b.w.toasts.shown(b.w.now); b.w.sheet != nil && got.text != "enter: there is no place to go to" {
 		t.Errorf("says %q", got.text)
+	}
+}
+
+// The tokens are looked through by their texts, over their borders, from turn to
+// turn and around. "DID NOT RAISE" is in what tools returned, whose texts nobody
+// knows here; "Leave the tests" is a person's words in the prompts of turns 6, 12 and
+// 18, unknown as well. What the policy says is known.
+func TestFindTokens(t *testing.T) {
+	b := open(t, fakeTokenized(), 120, 40, nil)
+	at := func() string {
+		text := ""
+		for _, s := range b.w.findTitle() {
+			text += s.text
+		}
+		id := int32(0)
+		if v := &b.w.tokens; v.shows() {
+			id = v.spans[v.spanOf(v.at)].ids[v.at-v.spans[v.spanOf(v.at)].start]
+		}
+		return fmt.Sprintf("turn %d · %s · %q", b.w.tokens.turn, text, b.w.tokens.texts[id])
+	}
+	b.keys("6")
+	for b.w.tokens.turn > 1 {
+		b.keys("{")
+	}
+	for _, step := range []struct{ keys, want string }{
+		{"/pytest<enter>", `turn 4 · /pytest 1/1 in turn 4 · " pytest"`},
+		{"n", `turn 10 · /pytest 1/1 in turn 10 · " pytest"`},
+		{"n", `turn 16 · /pytest 1/1 in turn 16 · " pytest"`},
+		{"n", `turn 4 · /pytest 1/1 in turn 4 · " pytest"`},
+		{"N", `turn 16 · /pytest 1/1 in turn 16 · " pytest"`},
+		{"/-M PYTEST<enter>", `turn 16 · /-M PYTEST 0 in turn 16 · " pytest"`},
+		{"/m pytest<enter>", `turn 4 · /m pytest 1/1 in turn 4 · "m"`},
+		{"<esc>", `turn 4 ·  · "m"`},
+	} {
+		b.keys(step.keys)
+		if got := at(); got != step.want {
+			t.Errorf("after %q: %s, want %s", step.keys, got, step.want)
+		}
 	}
 }

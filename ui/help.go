@@ -21,6 +21,7 @@ type sheet struct {
 	search *searchView // nil in other sheets
 	side   comparison  // what is compared, nil in other sheets
 	typing func() bool // a text is being typed; nil: never
+	narrow *narrow     // its rows can be narrowed; nil in sheets that look for texts otherwise
 }
 
 // openSheet in the place of the one that is open.

@@ -16,7 +16,7 @@ func humanKeys() []binding {
 		{Binding: on("repeat the last step: into, over, out or continue", "."), name: "again", scope: debugger, can: canRepeat, do: doRepeat},
 		{Binding: on("stop now: give up the model call under way; on a group's heading, of all", "S"), name: "stop now", scope: debugger, can: canStop, do: doStop},
 		{Binding: on("write all turns of it yourself, or give the model its turns back", "A"), name: "your turns", scope: debugger, can: canInject, do: doHuman},
-		{Binding: on("open a shell in its sandbox, or in a copy of it", "$"), scope: debugger, danger: true, can: canShell, do: doShell},
+		{Binding: on("open a shell in its sandbox, or in a copy of it", "$"), verb: "shell", scope: debugger, danger: true, can: canShell, do: doShell},
 	}
 }
 

@@ -45,8 +45,9 @@ func (w *Workbench) key(m tea.KeyMsg) tea.Cmd {
 }
 
 // act does what a key is bound to, or says why not.
-func (w *Workbench) act(b *binding, m tea.KeyMsg) tea.Cmd {
-	k := m.String()
+func (w *Workbench) act(b *binding, m tea.KeyMsg) tea.Cmd { return w.actKey(b, m.String()) }
+
+func (w *Workbench) actKey(b *binding, k string) tea.Cmd {
 	if why := b.why(w); why != "" {
 		w.toasts.add(w.now, caution, showKey(k)+": "+why)
 		return nil

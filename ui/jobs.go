@@ -2,6 +2,8 @@ package ui
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -43,14 +45,23 @@ func (j *jobs) close() {
 	j.wg.Wait()
 }
 
+// crashMsg is a panic in a job. Update panics with it: there tea gives the terminal
+// back before it tells of it, of one in a goroutine it tells on the screen that goes.
+type crashMsg struct{ what string }
+
 // job makes a tea.Cmd of f. Its context ends when the workbench closes.
 func (w *Workbench) job(f func(context.Context) tea.Msg) tea.Cmd {
 	j := w.jobs
-	return func() tea.Msg {
+	return func() (m tea.Msg) {
 		if !j.enter() {
 			return nil
 		}
 		defer j.wg.Done()
+		defer func() {
+			if r := recover(); r != nil {
+				m = crashMsg{fmt.Sprintf("%v\n\n%s", r, debug.Stack())}
+			}
+		}()
 		return f(j.ctx)
 	}
 }

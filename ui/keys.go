@@ -28,16 +28,19 @@ const (
 	inCompare scope = "In a comparison of trajectories"
 	inMatrix  scope = "In the matrix of a group"
 	inVersus  scope = "In a comparison of two runs"
+
+	inNarrow scope = "In the help and the messages"
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inFind, inAcross, inOutput, inSearch, inBreaks, inWhatIf, inCompare, inMatrix, inVersus}
+var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inFind, inAcross, inOutput, inSearch, inBreaks, inWhatIf, inCompare, inMatrix, inVersus, inNarrow}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
 type binding struct {
 	key.Binding        // its help is the key's, for the tables
 	name        string // two words at most, for the bottom line; "" keeps it out
+	verb        string // its name in the palette; "": name, with a dash between words
 	scope       scope
 	danger      bool // asks before it acts
 	over        bool // acts over sheets, too
@@ -59,7 +62,7 @@ func on(help string, keys ...string) key.Binding {
 
 // keyTable in the order of the help.
 func keyTable() []binding {
-	return slices.Concat(debugKeys(), changeKeys(), humanKeys(), breakKeys(), globalKeys(), paneKeys(), compareKeys())
+	return slices.Concat(debugKeys(), changeKeys(), humanKeys(), breakKeys(), globalKeys(), comfortKeys(), paneKeys(), compareKeys(), narrowKeys())
 }
 
 // debugKeys in the order of how often a held trajectory needs them: the bottom
@@ -75,7 +78,7 @@ func debugKeys() []binding {
 		{Binding: on("step out: on to the end of the run stage", "f"), name: "out", scope: debugger, can: canGoOn, do: doStep("out")},
 		{Binding: on("pause at the next gate", "p"), name: "pause", scope: debugger, can: canPause, do: doPause},
 		{Binding: on("cancel the call that runs; the trajectory goes on", "C"), name: "cancel call", scope: debugger, danger: true, can: canCancelCall, do: doCancelCall},
-		{Binding: on("wrap up: end the run stage now and evaluate what is there", "W"), scope: debugger, danger: true, can: canFinish, do: doFinish},
+		{Binding: on("wrap up: end the run stage now and evaluate what is there", "W"), verb: "finish", scope: debugger, danger: true, can: canFinish, do: doFinish},
 		{Binding: on("cancel the trajectory", "X"), name: "cancel", scope: debugger, danger: true, can: canCancel, do: doCancel},
 		{Binding: on("search the repository as the trajectory has it now, as its search tool does", searchKey), name: "search", scope: debugger, can: canSearch, do: doSearch},
 	}
@@ -89,26 +92,26 @@ func globalKeys() []binding {
 		{Binding: on("what if: simulate the run with other limits, policies and orders", whatIfKey), name: "what if", scope: anywhere, over: true, aside: true, can: canWhatIf, do: doWhatIf},
 		{Binding: on("change the limits of the dispatcher while the run goes on", "L"), name: "limits", scope: anywhere, over: true, aside: true, can: canLimits, do: doLimits},
 		{Binding: on("go to the other pane", "tab", "shift+tab"), name: "pane", scope: anywhere, do: doTab},
-		{Binding: on("the list", "1"), scope: anywhere, do: doGoto(listFocus, textTab)},
-		{Binding: on("the transcript", "2"), scope: anywhere, do: doGoto(viewFocus, textTab)},
-		{Binding: on("the patch", "3"), scope: anywhere, do: doGoto(viewFocus, patchTab)},
-		{Binding: on("the verifier's output", "4"), scope: anywhere, do: doGoto(viewFocus, verifierTab)},
-		{Binding: on("the events", "5"), scope: anywhere, do: doGoto(viewFocus, eventsTab)},
-		{Binding: on("the tokens of the turn, with logprobs and loss mask", "6"), scope: anywhere, do: doGoto(viewFocus, tokensTab)},
-		{Binding: on("the exact prompt and reply of the turn", "7"), scope: anywhere, do: doGoto(viewFocus, rawTab)},
-		{Binding: on("the messages of the turn as JSON", "8"), scope: anywhere, do: doGoto(viewFocus, messagesTab)},
-		{Binding: on("the view before this one", "["), scope: anywhere, do: doTurnTab(-1)},
-		{Binding: on("the view after this one", "]"), scope: anywhere, do: doTurnTab(1)},
+		{Binding: on("the list", "1"), verb: "list", scope: anywhere, do: doGoto(listFocus, textTab)},
+		{Binding: on("the transcript", "2"), verb: "transcript", scope: anywhere, do: doGoto(viewFocus, textTab)},
+		{Binding: on("the patch", "3"), verb: "patch", scope: anywhere, do: doGoto(viewFocus, patchTab)},
+		{Binding: on("the verifier's output", "4"), verb: "verifier", scope: anywhere, do: doGoto(viewFocus, verifierTab)},
+		{Binding: on("the events", "5"), verb: "events", scope: anywhere, do: doGoto(viewFocus, eventsTab)},
+		{Binding: on("the tokens of the turn, with logprobs and loss mask", "6"), verb: "tokens", scope: anywhere, do: doGoto(viewFocus, tokensTab)},
+		{Binding: on("the exact prompt and reply of the turn", "7"), verb: "raw", scope: anywhere, do: doGoto(viewFocus, rawTab)},
+		{Binding: on("the messages of the turn as JSON", "8"), verb: "json", scope: anywhere, do: doGoto(viewFocus, messagesTab)},
+		{Binding: on("the view before this one", "["), verb: "view-before", scope: anywhere, do: doTurnTab(-1)},
+		{Binding: on("the view after this one", "]"), verb: "view-after", scope: anywhere, do: doTurnTab(1)},
 		{Binding: on("give the pane the whole screen, and back", "z"), name: "zoom", scope: anywhere, do: doZoom},
 		{Binding: on("stay at the end as it grows, or stop that", "F"), name: "follow", scope: anywhere, do: doFollow},
-		{Binding: on("filter the list: every word must match, !word must not, tokens>8k turns<5 reward>=1 bound; in a view look for a text", "/"), name: "filter", scope: anywhere, can: canSlash, do: doSlash},
+		{Binding: on("filter the list: every word must match, !word must not, tokens>8k turns<5 reward>=1 bound; in a view look for a text", "/"), name: "filter", scope: anywhere, do: doSlash},
 		{Binding: on("look for a text in all turns of all trajectories", acrossKey), name: "find all", scope: anywhere, do: doAcross},
-		{Binding: on("copy: the chosen name in the list, the block under the cursor elsewhere", "y"), scope: anywhere, can: canCopy, do: doCopy},
-		{Binding: on("copy the run's id and the chosen name", "Y"), scope: anywhere, do: doCopyID},
-		{Binding: on("all messages so far", "m"), scope: anywhere, over: true, do: doMessages},
+		{Binding: on("copy: the chosen name in the list, the block under the cursor elsewhere", "y"), verb: "copy", scope: anywhere, can: canCopy, do: doCopy},
+		{Binding: on("copy the run's id and the chosen name", "Y"), verb: "copy-id", scope: anywhere, do: doCopyID},
+		{Binding: on("all messages so far", "m"), verb: "messages", scope: anywhere, over: true, do: doMessages},
 		{Binding: on("all keys", "?"), name: "help", scope: anywhere, over: true, do: doHelp},
-		{Binding: on("back: close, end a search, unzoom, to the list, clear the marks, then the filter; never stops work", "esc"), scope: anywhere, do: doBack},
-		{Binding: on("suspend to the shell; work stands still until fg", "ctrl+z"), scope: anywhere, do: func(*Workbench) tea.Cmd { return tea.Suspend }},
+		{Binding: on("back: close, end a search, unzoom, to the list, clear the marks, then the filter; never stops work", "esc"), verb: "back", scope: anywhere, do: doBack},
+		{Binding: on("suspend to the shell; work stands still until fg", "ctrl+z"), verb: "suspend", scope: anywhere, do: func(*Workbench) tea.Cmd { return tea.Suspend }},
 		{Binding: on("quit; asks only while work is running", "q", "ctrl+c"), name: "quit", scope: anywhere, do: doQuit},
 	}
 }
@@ -116,36 +119,36 @@ func globalKeys() []binding {
 // paneKeys without an action are moves: list and scroller know them.
 func paneKeys() []binding {
 	return []binding{
-		{Binding: on("one up", "up", "k"), scope: inList},
-		{Binding: on("one down", "down", "j"), scope: inList},
-		{Binding: on("a page up", "pgup"), scope: inList},
-		{Binding: on("a page down", "pgdown"), scope: inList},
-		{Binding: on("first", "g", "home"), scope: inList},
-		{Binding: on("last", "G", "end"), scope: inList},
-		{Binding: on("open the trajectory; fold or unfold a group", "enter"), scope: inList, do: doEnterList},
-		{Binding: on("to the group's heading; fold it", "left"), scope: inList},
-		{Binding: on("unfold the group", "right"), scope: inList},
-		{Binding: on("fold all groups", "-"), scope: inList},
-		{Binding: on("unfold all groups", "+", "="), scope: inList},
+		{Binding: on("one up", "up", "k"), verb: "up", scope: inList},
+		{Binding: on("one down", "down", "j"), verb: "down", scope: inList},
+		{Binding: on("a page up", "pgup"), verb: "page-up", scope: inList},
+		{Binding: on("a page down", "pgdown"), verb: "page-down", scope: inList},
+		{Binding: on("first", "g", "home"), verb: "first", scope: inList},
+		{Binding: on("last", "G", "end"), verb: "last", scope: inList},
+		{Binding: on("open the trajectory; fold or unfold a group", "enter"), verb: "open", scope: inList, do: doEnterList},
+		{Binding: on("to the group's heading; fold it", "left"), verb: "fold", scope: inList},
+		{Binding: on("unfold the group", "right"), verb: "unfold", scope: inList},
+		{Binding: on("fold all groups", "-"), verb: "fold-all", scope: inList},
+		{Binding: on("unfold all groups", "+", "="), verb: "unfold-all", scope: inList},
 		{Binding: on("sort by the next column", ">"), name: "sort", scope: inList, do: doSort(1)},
-		{Binding: on("sort by the column before", "<"), scope: inList, do: doSort(-1)},
-		{Binding: on("sort the other way round", "~"), scope: inList, can: canTurn, do: doTurnSort},
+		{Binding: on("sort by the column before", "<"), verb: "sort-before", scope: inList, do: doSort(-1)},
+		{Binding: on("sort the other way round", "~"), verb: "sort-turn", scope: inList, can: canTurn, do: doTurnSort},
 
-		{Binding: on("one row up", "up", "k"), scope: inView},
-		{Binding: on("one row down", "down", "j"), scope: inView},
-		{Binding: on("a page up", "pgup"), scope: inView},
-		{Binding: on("a page down", "pgdown"), scope: inView},
-		{Binding: on("to the start", "g", "home"), scope: inView},
-		{Binding: on("to the end, and follow", "G", "end"), scope: inView},
-		{Binding: on("to the turn before", "{"), scope: inView},
-		{Binding: on("to the turn after", "}"), scope: inView},
+		{Binding: on("one row up", "up", "k"), verb: "up", scope: inView},
+		{Binding: on("one row down", "down", "j"), verb: "down", scope: inView},
+		{Binding: on("a page up", "pgup"), verb: "page-up", scope: inView},
+		{Binding: on("a page down", "pgdown"), verb: "page-down", scope: inView},
+		{Binding: on("to the start", "g", "home"), verb: "first", scope: inView},
+		{Binding: on("to the end, and follow", "G", "end"), verb: "last", scope: inView},
+		{Binding: on("to the turn before", "{"), verb: "turn-before", scope: inView},
+		{Binding: on("to the turn after", "}"), verb: "turn-after", scope: inView},
 		{Binding: on("unfold or fold the block under the cursor", "enter", " "), name: "unfold", scope: inView, can: canFold, do: doFold(nil)},
-		{Binding: on("unfold it", "right"), scope: inView, do: doFold(yes())},
-		{Binding: on("fold it", "left"), scope: inView, do: doFold(new(bool))},
+		{Binding: on("unfold it", "right"), verb: "open-block", scope: inView, do: doFold(yes())},
+		{Binding: on("fold it", "left"), verb: "close-block", scope: inView, do: doFold(new(bool))},
 		{Binding: on("open all that the call under the cursor printed, also what the model did not see", outputKey), name: "output", scope: inView, can: canOutput, do: doOutput},
 
-		{Binding: on("to the token before", "left"), scope: inTokens},
-		{Binding: on("to the token after", "right"), scope: inTokens},
+		{Binding: on("to the token before", "left"), verb: "token-before", scope: inTokens},
+		{Binding: on("to the token after", "right"), verb: "token-after", scope: inTokens},
 		{Binding: on("to the next token whose logprob is under the threshold", "J"), name: "next low", scope: inTokens},
 		{Binding: on("to the one before", "K"), name: "low before", scope: inTokens},
 		{Binding: on("another threshold: −2, −3, −4.6, −1", "T"), name: "threshold", scope: inTokens},
@@ -251,10 +254,10 @@ var (
 func KeysMarkdown() string {
 	var b strings.Builder
 	b.WriteString("# Keys of the workbench\n\nMade from the key table in `ui/keys.go` by `go test ./ui -run TestKeysDoc -update`; do not edit by hand.\n")
-	b.WriteString("A key that does not apply right now says why. A key marked ▲ asks before it acts.\n")
+	b.WriteString("A key that does not apply right now says why. A key marked ▲ asks before it acts. The palette (`:`) runs a row by its verb.\n")
 	table := keyTable()
 	for _, s := range scopes {
-		fmt.Fprintf(&b, "\n## %s\n\n| key | what it does |\n|---|---|\n", s)
+		fmt.Fprintf(&b, "\n## %s\n\n| key | verb | what it does |\n|---|---|---|\n", s)
 		for _, k := range table {
 			if k.scope != s {
 				continue
@@ -263,9 +266,10 @@ func KeysMarkdown() string {
 			if k.danger {
 				mark = " ▲"
 			}
-			fmt.Fprintf(&b, "| %s | %s%s |\n", codeKeys(k.Keys()), k.Help().Desc, mark)
+			fmt.Fprintf(&b, "| %s | %s | %s%s |\n", codeKeys(k.Keys()), k.slug(), k.Help().Desc, mark)
 		}
 	}
+	b.WriteString(typedMarkdown())
 	b.WriteString("\n## In dialogs\n\n| key | what it does |\n|---|---|\n")
 	for _, k := range dialogKeys {
 		fmt.Fprintf(&b, "| %s | %s |\n", codeKeys(k.Keys()), k.Help().Desc)

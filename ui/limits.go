@@ -26,6 +26,10 @@ var limitFields = []struct {
 	{"max_ready", "ready", "default", func(l *engine.Limits) *int { return &l.Ready }},
 }
 
+// fixedSettings are those of the dispatcher that the engine reads once, as a run
+// starts.
+var fixedSettings = []string{"type", "order", "adaptive", "adaptive_min", "adaptive_max", "stall_after"}
+
 // limitName is the width of the names in the form.
 const limitName = 25
 
@@ -92,7 +96,7 @@ func (w *Workbench) openLimits(proposed engine.Limits, why string) {
 	shown := w.gauges.status.Limits
 	f := &form{
 		name:  "Limits of the dispatcher",
-		help:  "0 is no limit; for max_ready it is the default, max_live_sandboxes less max_parallel_agents. A lowered limit drains: what is above it ends by itself, nothing is killed.",
+		help:  "0 is no limit; for max_ready it is the default, max_live_sandboxes less max_parallel_agents. A lowered limit drains: what is above it ends by itself, nothing is killed. " + strings.Join(fixedSettings, ", ") + " stay as the run started.",
 		label: limitName,
 		edit:  w.external,
 	}

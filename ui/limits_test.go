@@ -3,6 +3,8 @@ package ui
 import (
 	"context"
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -218,5 +220,26 @@ func TestEventWords(t *testing.T) {
 		if got := eventWords(c.event); got != c.want {
 			t.Errorf("%s: %q, want %q", c.event.Kind, got, c.want)
 		}
+	}
+}
+
+// Every setting of the dispatcher is in the form, or named there as fixed.
+func TestEveryDispatcherSetting(t *testing.T) {
+	known := slices.Clone(fixedSettings)
+	for _, f := range limitFields {
+		known = append(known, f.name)
+	}
+	d := reflect.TypeFor[engine.Dispatcher]()
+	for i := range d.NumField() {
+		key := d.Field(i).Tag.Get("toml")
+		if key == "val_config" { // the same keys again
+			continue
+		}
+		if !slices.Contains(known, key) {
+			t.Errorf("dispatcher.%s is neither in the form of the limits nor among fixedSettings", key)
+		}
+	}
+	if len(known) != d.NumField()-1 {
+		t.Errorf("%v: some are no settings any more", known)
 	}
 }

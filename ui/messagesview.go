@@ -89,7 +89,7 @@ func sourceLabel(s sessions.Source) (string, role) {
 
 // json adds JSON text as a block.
 func (s *section) json(id, label string, labelRole, body role, text string) {
-	s.add(block{id: id, label: label, labelRole: labelRole, body: body, text: visibleJSON(text)})
+	s.add(block{id: id, label: label, labelRole: labelRole, body: body, lang: jsonLang, text: visibleJSON(text)})
 }
 
 // counted is "1 message", "2 messages".

@@ -12,6 +12,8 @@ import (
 // Any keys in any order at any size: nothing breaks, every frame keeps its
 // shape.
 func TestMonkey(t *testing.T) {
+	t.Setenv("TMUX", "") // what it copies goes nowhere
+	t.Setenv("TMPDIR", t.TempDir())
 	var keys []string
 	for _, b := range keyTable() {
 		keys = append(keys, b.Keys()...)
@@ -19,7 +21,7 @@ func TestMonkey(t *testing.T) {
 	for k := range keyTypes {
 		keys = append(keys, k)
 	}
-	keys = append(keys, "h", "\"", "y", "l", "a")
+	keys = append(keys, "h", "\"", "y", "l", "a", ":", ":", "c", "o", "n", "=", "#")
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := open(t, fakeMeasured().printed(testLog(4000), 100000, 77), 120, 40, measured)
@@ -31,6 +33,11 @@ func TestMonkey(t *testing.T) {
 				continue
 			case k == "y" && b.w.dialog == nil:
 				continue
+			}
+			if r.IntN(12) == 0 { // the mouse, too
+				b.send(tea.MouseMsg{X: r.IntN(b.w.w + 2), Y: r.IntN(b.w.h + 2), Action: tea.MouseActionPress,
+					Button: []tea.MouseButton{tea.MouseButtonLeft, tea.MouseButtonLeft, tea.MouseButtonWheelUp, tea.MouseButtonWheelDown}[r.IntN(4)]})
+				sent = append(sent, "<mouse>")
 			}
 			if typ, ok := map[string]tea.KeyType{"f5": tea.KeyF5, "f10": tea.KeyF10, "f11": tea.KeyF11}[k]; ok {
 				b.send(tea.KeyMsg{Type: typ})

@@ -72,8 +72,15 @@ func (w *Workbench) outputHere() (outputRef, bool) {
 	} else if b.out != nil {
 		return *b.out, true
 	}
+	blocks := d.section(s.cursor.section).blocks
+	call := callPart(s.block(d, w.viewWidth()).id)
+	for _, b := range blocks {
+		if call != "" && b.out != nil && callPart(b.id) == call {
+			return *b.out, true
+		}
+	}
 	var only *outputRef
-	for _, b := range d.section(s.cursor.section).blocks {
+	for _, b := range blocks {
 		switch {
 		case b.out == nil:
 		case only != nil && only.at != b.out.at:
@@ -86,6 +93,16 @@ func (w *Workbench) outputHere() (outputRef, bool) {
 		return outputRef{}, false
 	}
 	return *only, true
+}
+
+// callPart is the call that a block of a transcript belongs to, told by its id: of
+// turn.reply.cN and of what stands below it; "" for a block of no call.
+func callPart(id string) string {
+	parts := strings.Split(id, ".")
+	if len(parts) < 3 || len(parts[2]) < 2 || parts[2][0] != 'c' && parts[2][0] != 'o' {
+		return ""
+	}
+	return parts[0] + "." + parts[1] + "." + parts[2][1:]
 }
 
 func doOutput(w *Workbench) tea.Cmd {

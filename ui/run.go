@@ -34,7 +34,8 @@ type Options struct {
 	Spell   func(ctx context.Context, ids []int32) (map[int32]string, error)
 	Done    <-chan struct{} // closed when the engine has finished; nil: no engine here
 	NoColor bool
-	Theme   string // default, light, mono; "" asks COLORFGBG, else default
+	Theme   string // one of Themes; "" is default
+	Mouse   bool   // take the mouse from the terminal
 	Editor  string // "": $VISUAL, $EDITOR, vi
 
 	Input  io.Reader // default: the terminal
@@ -64,6 +65,9 @@ func Run(ctx context.Context, opt Options) error {
 		w.w, w.h = 80, 24 // nothing will tell the size
 	}
 	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithOutput(out), tea.WithFPS(30)}
+	if opt.Mouse {
+		options = append(options, tea.WithMouseCellMotion())
+	}
 	if opt.Input != nil {
 		options = append(options, tea.WithInput(opt.Input))
 	}

@@ -187,7 +187,7 @@ func TestRunPanic(t *testing.T) {
 }
 
 func TestThemes(t *testing.T) {
-	if _, err := New(t.Context(), Options{Reader: fakeWhole(), Theme: "neon"}); err == nil || !strings.Contains(err.Error(), "default, light or mono") {
+	if _, err := New(t.Context(), Options{Reader: fakeWhole(), Theme: "neon"}); err == nil || !strings.Contains(err.Error(), "use default, dark, light, ") {
 		t.Errorf("an unknown theme gives %v", err)
 	}
 	for _, c := range []struct {
@@ -195,8 +195,9 @@ func TestThemes(t *testing.T) {
 		noColor    bool
 		want       string
 	}{
-		{"", "", false, "default"}, {"", "15;0", false, "default"}, {"", "0;15", false, "light"}, {"", "0;default;7", false, "light"},
-		{"default", "0;15", false, "default"}, {"light", "", false, "light"}, {"light", "", true, "mono"}, {"", "x", false, "default"},
+		{"", "", false, "dark"}, {"", "15;0", false, "dark"}, {"", "0;15", false, "light"}, {"", "0;default;7", false, "light"},
+		{"default", "0;15", false, "light"}, {"dark", "0;15", false, "dark"}, {"light", "", false, "light"}, {"light", "", true, "none"}, {"", "x", false, "dark"},
+		{"mono", "", false, "none"}, {"deuteranopia", "15;0", false, "deuteranopia"},
 	} {
 		if th, err := pickTheme(c.name, c.noColor, c.fgbg, testRenderer()); err != nil || th != testTheme(c.want) {
 			t.Errorf("%+v: not %s (%v)", c, c.want, err)
@@ -204,6 +205,9 @@ func TestThemes(t *testing.T) {
 	}
 	for name := range themes {
 		for r, ink := range testTheme(name) {
+			if strings.Contains(ink.before, "38;5;") {
+				continue // of the 256: its number is its own
+			}
 			for _, p := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(ink.before, "\x1b["), "m"), ";") {
 				if p == "39" || p == "49" || p == "30" || p == "37" {
 					t.Errorf("theme %s sets a default or black or white foreground for role %d", name, r)
@@ -215,7 +219,7 @@ func TestThemes(t *testing.T) {
 
 func testRenderer() *lipgloss.Renderer { return newRenderer(io.Discard, "xterm-256color", "") }
 
-func testTheme(name string) theme { return newTheme(themes[name](testRenderer().NewStyle())) }
+func testTheme(name string) theme { return newTheme(themes[name](testRenderer().NewStyle(), false)) }
 
 // What a role writes, by the terminal's own word on its colours: orange exists
 // in 256 colours only, and without colour weight and reverse stay.
@@ -228,13 +232,13 @@ func TestColourProfile(t *testing.T) {
 		{"light", "xterm-256color", "", warn, "\x1b[38;5;130m"},
 		{"light", "xterm", "truecolor", warn, "\x1b[38;5;130m"},
 		{"light", "linux", "", warn, "\x1b[31m"},
-		{"default", "linux", "", fail, "\x1b[1;31m"},
-		{"default", "", "", live, "\x1b[36m"},
-		{"mono", "dumb", "", warn, "\x1b[1m"},
-		{"mono", "xterm-256color", "", chosen, "\x1b[7m"},
-		{"default", "xterm", "", plain, ""},
+		{"dark", "linux", "", fail, "\x1b[1;31m"},
+		{"dark", "", "", live, "\x1b[36m"},
+		{"none", "dumb", "", warn, "\x1b[1m"},
+		{"none", "xterm-256color", "", chosen, "\x1b[7m"},
+		{"dark", "xterm", "", plain, ""},
 	} {
-		th := newTheme(themes[c.theme](newRenderer(io.Discard, c.term, c.colorTerm).NewStyle()))
+		th := newTheme(themes[c.theme](newRenderer(io.Discard, c.term, c.colorTerm).NewStyle(), false))
 		if got := th[c.role].before; got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}

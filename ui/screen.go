@@ -110,6 +110,11 @@ func (w *Workbench) drawView(a arrangement) []string {
 		rows = s.render(&w.th, w.document(), in.w, in.h, has)
 		follow = s.follow
 	}
+	return w.dress(a, a.view, has, w.viewCaption(a, follow), rows)
+}
+
+// viewCaption is what stands in the frame of the view.
+func (w *Workbench) viewCaption(a arrangement, follow bool) caption {
 	var note line
 	if follow {
 		note = line{{dim, "follow"}}
@@ -124,7 +129,7 @@ func (w *Workbench) drawView(a arrangement) []string {
 	} else if note != nil {
 		room -= note.width() + 3
 	}
-	return w.dress(a, a.view, has, caption{title: title, foot: w.tabLine(room), footNote: note}, rows)
+	return caption{title: title, foot: w.tabLine(room), footNote: note}
 }
 
 // viewTitle is the chosen trajectory, its result and how much of its budgets it
@@ -173,14 +178,19 @@ func (w *Workbench) dress(a arrangement, b box, has bool, c caption, rows []stri
 	for len(rows) < b.h-1 { // nothing is chosen
 		rows = append(rows, spaces(b.w))
 	}
+	return append([]string{w.th.edge(b.w, edge, "─", "─", c.title, c.right(b.w))}, rows...)
+}
+
+// right is what stands at the right end of a rule of w columns.
+func (c caption) right(w int) line {
 	note := c.note
 	if len(c.foot) > 0 {
 		note = c.foot
 	}
-	if len(c.footNote) > 0 && c.title.width()+note.width()+c.footNote.width()+10 < b.w {
+	if len(c.footNote) > 0 && c.title.width()+note.width()+c.footNote.width()+10 < w {
 		note = append(append(append(line{}, note...), seg{dim, "  "}), c.footNote...)
 	}
-	return append([]string{w.th.edge(b.w, edge, "─", "─", c.title, note)}, rows...)
+	return note
 }
 
 // sheetBox is the inner box of a sheet: the whole body.
@@ -213,7 +223,7 @@ func (w *Workbench) drawSheet() []string {
 		title = w.sheet.head()
 	}
 	note := line{{dim, "esc closes"}}
-	if w.sheet.search != nil && w.sheet.search.takesEsc() {
+	if w.sheet.search != nil && w.sheet.search.takesEsc() || w.sheet.narrow != nil && w.sheet.narrow.takesEsc() {
 		note = nil
 	}
 	return w.dress(a, a.view, true, caption{title: title, note: note}, rows)

@@ -29,7 +29,7 @@ type bench struct {
 
 func open(t *testing.T, f *fakeRun, cols, rows int, change func(*Options)) *bench {
 	t.Helper()
-	opt := Options{Reader: f, Commands: f, Clock: fakeNow, Editor: "true", Theme: "default", Output: &strings.Builder{}}
+	opt := Options{Reader: f, Commands: f, Clock: fakeNow, Editor: "true", Theme: "dark", Output: &strings.Builder{}}
 	if change != nil {
 		change(&opt)
 	}
@@ -73,7 +73,9 @@ func (b *bench) do(cmd tea.Cmd) {
 	}
 	m := cmd()
 	b.last = m
-	switch m.(type) {
+	switch m := m.(type) {
+	case crashMsg:
+		b.t.Fatal(m.what)
 	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg, comparisonMsg, shellMsg, shellLeftMsg:
 		b.send(m)
 	}
@@ -115,13 +117,16 @@ var keyTypes = map[string]tea.KeyType{
 	"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "shift+tab": tea.KeyShiftTab, "up": tea.KeyUp, "down": tea.KeyDown,
 	"left": tea.KeyLeft, "right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
 	"f5": tea.KeyF5, "f9": tea.KeyF9, "f10": tea.KeyF10, "f11": tea.KeyF11, "ctrl+s": tea.KeyCtrlS, "ctrl+e": tea.KeyCtrlE, "ctrl+t": tea.KeyCtrlT,
-	"ctrl+c": tea.KeyCtrlC, "ctrl+f": tea.KeyCtrlF, "ctrl+u": tea.KeyCtrlU, "ctrl+w": tea.KeyCtrlW, "ctrl+z": tea.KeyCtrlZ, "backspace": tea.KeyBackspace, "delete": tea.KeyDelete,
+	"ctrl+c": tea.KeyCtrlC, "ctrl+p": tea.KeyCtrlP, "ctrl+k": tea.KeyCtrlK, "ctrl+a": tea.KeyCtrlA, "ctrl+f": tea.KeyCtrlF, "ctrl+u": tea.KeyCtrlU, "ctrl+w": tea.KeyCtrlW, "ctrl+z": tea.KeyCtrlZ, "backspace": tea.KeyBackspace, "delete": tea.KeyDelete,
 }
 
 func keyMsg(t *testing.T, name string) tea.KeyMsg {
 	t.Helper()
 	if name == " " || name == "space" {
 		return tea.KeyMsg{Type: tea.KeySpace, Runes: []rune{' '}}
+	}
+	if alt, ok := strings.CutPrefix(name, "alt+"); ok {
+		return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(alt), Alt: true}
 	}
 	if k, ok := keyTypes[name]; ok {
 		return tea.KeyMsg{Type: k}

@@ -65,14 +65,12 @@ func doFold(open *bool) func(*Workbench) tea.Cmd {
 }
 
 func doHelp(w *Workbench) tea.Cmd {
-	p := w.helpPage()
-	w.openSheet(&sheet{title: "help", opener: "?", page: func(int, int) document { return p }})
+	w.openNarrow("help", "?", w.helpPage)
 	return nil
 }
 
 func doMessages(w *Workbench) tea.Cmd {
-	p := w.toasts.page()
-	w.openSheet(&sheet{title: "messages", opener: "m", page: func(int, int) document { return p }})
+	w.openNarrow("messages", "m", w.toasts.page)
 	w.sheet.scroll.follow = true
 	return nil
 }

@@ -156,7 +156,7 @@ func TestHugeObservation(t *testing.T) {
 	start := time.Now()
 	s.add(block{id: "o", text: clean(raw), fold: 8})
 	cleaned := time.Since(start)
-	th := testTheme("default")
+	th := testTheme("dark")
 	p, sc := onePage(s), scroller{}
 	start = time.Now()
 	sc.render(&th, p, 124, 50, true)

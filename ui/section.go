@@ -32,6 +32,9 @@ type block struct {
 	raw  string
 	call *sessions.Call // that the block shows, nil in others
 	out  *outputRef     // what the call of the block printed, nil where text is all
+
+	lang  lang     // its words are in roles of their own
+	spans []lexeme // of them, once it was drawn
 }
 
 // gutter is the width of the label column with its margin; helpGutter that of
@@ -158,27 +161,57 @@ func (s *section) draw(t *theme, n, w int, f *folds, mark bool) string {
 		return t.fit(l, w)
 	}
 	if ri < len(rows) {
-		text := b.text[rows[ri].from:rows[ri].to]
-		l = append(l, marked(text, s.find, b.rowRole(rows[ri], text))...)
+		l = append(l, b.row(rows[ri], s.find)...)
 	}
 	return t.fit(l, w)
 }
 
-// marked is a row's text with what is looked for standing out.
-func marked(text, find string, r role) line {
+// row of a block's text, with what is looked for standing out.
+func (b *block) row(r row, find string) line {
+	text := b.text[r.from:r.to]
+	if b.kind == diff || b.lang == noLang || b.body == dim {
+		return marked(text, find, b.rowRole(r, text))
+	}
+	return markedLine(b.pieces(r.from, r.to), find)
+}
+
+// marked is a text with what is looked for standing out.
+func marked(text, find string, r role) line { return markedLine(line{{r, text}}, find) }
+
+// markedLine is marked for a text in several roles.
+func markedLine(l line, find string) line {
 	if find == "" {
-		return line{{r, text}}
+		return l
 	}
-	f, l := newFinder(find), line{}
-	for folded := f.text(text); ; {
-		i := strings.Index(folded, f.query)
-		if i < 0 {
-			return append(l, seg{r, text})
+	whole := ""
+	for _, s := range l {
+		whole += s.text
+	}
+	f := newFinder(find)
+	folded, out := f.text(whole), line{}
+	at, from, to := 0, 0, 0 // of the segment in whole; of the place that is found
+	next := func() {
+		if i := strings.Index(folded[to:], f.query); i >= 0 {
+			from, to = to+i, to+i+len(f.query)
+		} else {
+			from, to = len(whole), len(whole)
 		}
-		end := i + len(f.query)
-		l = append(l, seg{r, text[:i]}, seg{chosen, text[i:end]})
-		text, folded = text[end:], folded[end:]
 	}
+	next()
+	for _, s := range l {
+		for text := s.text; text != ""; {
+			n, r := min(len(text), from-at), s.r
+			if n <= 0 {
+				n, r = min(len(text), to-at), chosen
+			}
+			out.add(r, text[:n])
+			text, at = text[n:], at+n
+			if at == to && to < len(whole) {
+				next()
+			}
+		}
+	}
+	return out
 }
 
 func foldNote(n int) string {

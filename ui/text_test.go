@@ -91,7 +91,7 @@ func FuzzScreen(f *testing.F) {
 	} {
 		f.Add(s, uint8(30))
 	}
-	th := testTheme("default")
+	th := testTheme("dark")
 	f.Fuzz(func(t *testing.T, text string, cols uint8) {
 		w := int(cols)%120 + gutter + 4
 		safe := clean(text)
@@ -133,7 +133,7 @@ func checkEscapes(t *testing.T, row string) {
 func FuzzSplice(f *testing.F) {
 	f.Add("漢字漢字漢字", 3)
 	f.Add("plain text", 4)
-	th := testTheme("default")
+	th := testTheme("dark")
 	f.Fuzz(func(t *testing.T, text string, x int) {
 		const w = 40
 		row := th.fit(line{{good, cleanLine(text)}, {dim, cleanLine(text)}}, w)

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -28,6 +27,12 @@ const (
 	added        // lines of a diff
 	removed
 	hunk
+	// Words of code: see highlight.go.
+	keyword
+	quoted
+	comment
+	variable
+	operator
 	chosen  // the cursor's row in the focused pane
 	focused // frame of the focused pane
 	// Tokens that train: as plain, live, warn and fail, and underlined.
@@ -40,44 +45,6 @@ const (
 
 // styles are how the roles look.
 type styles [roles]lipgloss.Style
-
-// themes by name, built on a renderer's empty style. The first sixteen colours
-// follow the person's own palette, so they are readable on any background.
-var themes = map[string]func(lipgloss.Style) styles{
-	"default": defaultStyles,
-	"light":   lightStyles,
-	"mono":    monoStyles,
-}
-
-func defaultStyles(s lipgloss.Style) styles {
-	const red, green, yellow, blue, magenta, cyan = lipgloss.Color("1"), lipgloss.Color("2"), lipgloss.Color("3"), lipgloss.Color("4"), lipgloss.Color("5"), lipgloss.Color("6")
-	return styles{
-		plain: s, dim: s.Faint(true), strong: s.Bold(true),
-		good: s.Foreground(blue), live: s.Foreground(cyan), warn: s.Foreground(yellow), fail: s.Foreground(red).Bold(true),
-		person: s.Foreground(magenta), thought: s.Faint(true).Italic(true), call: s.Foreground(cyan),
-		added: s.Foreground(green), removed: s.Foreground(red), hunk: s.Foreground(cyan),
-		chosen: s.Reverse(true), focused: s.Foreground(cyan),
-	}
-}
-
-// lightStyles replace yellow and cyan, which white backgrounds swallow. Where
-// there are sixteen colours only, red stands in for orange.
-func lightStyles(s lipgloss.Style) styles {
-	t := defaultStyles(s)
-	blue := s.Foreground(lipgloss.Color("4"))
-	t.set(blue, live, call, hunk, focused)
-	t.set(s.Foreground(lipgloss.CompleteColor{ANSI: "1", ANSI256: "130", TrueColor: "130"}), warn)
-	return t
-}
-
-// monoStyles keep weight and reverse only: glyphs and words carry the meaning.
-func monoStyles(s lipgloss.Style) styles {
-	t := styles{plain: s, chosen: s.Reverse(true)}
-	t.set(s, good, live, call, added)
-	t.set(s.Faint(true), dim, thought, removed)
-	t.set(s.Bold(true), strong, warn, fail, person, hunk, focused)
-	return t
-}
 
 func (t *styles) set(s lipgloss.Style, rs ...role) {
 	for _, r := range rs {
@@ -98,25 +65,6 @@ func newTheme(t styles) theme {
 		th[r].before, th[r].after, _ = strings.Cut(s.Render("x"), "x")
 	}
 	return th
-}
-
-// pickTheme by name. "" is the light one where the terminal says (in COLORFGBG)
-// that its background is, else the default. Without colour it is always mono.
-func pickTheme(name string, noColor bool, colorFgBg string, r *lipgloss.Renderer) (theme, error) {
-	if name == "" {
-		name = "default"
-		if bg := colorFgBg[strings.LastIndexByte(colorFgBg, ';')+1:]; bg == "7" || bg == "15" {
-			name = "light"
-		}
-	}
-	build, ok := themes[name]
-	if !ok {
-		return theme{}, fmt.Errorf("no theme %q: use default, light or mono", name)
-	}
-	if noColor {
-		build = monoStyles
-	}
-	return newTheme(build(r.NewStyle())), nil
 }
 
 // newRenderer for an output. The profile comes from the environment alone: a

@@ -147,10 +147,10 @@ func hasCall(calls []sessions.Call, id string) bool {
 func (s *section) call(id string, c sessions.Call, body func(role) role, answered bool) {
 	v := viewCall(c)
 	r := plain
-	if v.kind != diff {
+	if v.kind != diff && v.lang == noLang {
 		r = strong
 	}
-	s.add(block{id: id, label: v.label, labelRole: body(call), body: body(r), kind: v.kind, text: trim(v.text), fold: foldCall, raw: v.text, call: &c})
+	s.add(block{id: id, label: v.label, labelRole: body(call), body: body(r), kind: v.kind, lang: v.lang, text: trim(v.text), fold: foldCall, raw: v.text, call: &c})
 	if c.Problem != "" && !answered {
 		s.add(block{id: id + ".p", label: "✘ invalid", labelRole: body(fail), body: body(warn), text: trim(c.Problem)})
 	}
@@ -179,7 +179,11 @@ func (s *section) observation(id string, o sessions.Observation, out *outputRef)
 	if o.Before != "" {
 		s.add(block{id: id + ".before", label: "before", labelRole: dim, body: dim, text: trim(o.Before), fold: foldPrompt})
 	}
-	s.add(block{id: id, label: label, labelRole: r, body: body, text: text, fold: foldOutput, out: out})
+	kind := prose
+	if isPatch(text) {
+		kind = diff
+	}
+	s.add(block{id: id, label: label, labelRole: r, body: body, kind: kind, text: text, fold: foldOutput, out: out})
 	if o.Dropped > 0 {
 		text := thousands(o.Dropped) + " bytes of output are not in what the model saw"
 		if out != nil {
@@ -211,4 +215,9 @@ func observationLabel(o sessions.Observation) (string, role) {
 		return "✎ cancel", person
 	}
 	return "✘ " + cleanLine(o.Status), warn
+}
+
+// isPatch reports whether a text is one, as git and diff -u write it.
+func isPatch(text string) bool {
+	return strings.HasPrefix(text, "diff --git ") || strings.HasPrefix(text, "--- ") && strings.Contains(text[:min(len(text), 1000)], "\n+++ ")
 }

@@ -53,6 +53,8 @@ type Workbench struct {
 	across    across
 	history   history
 	limits    *engine.Limits // as last told of; nil: not known
+	ran       []string       // in the palette, the newest last
+	mouse     bool           // taken from the terminal
 	whatIf    whatIf
 	compare   *compareView // the last one, to come back to; nil: none
 
@@ -93,6 +95,7 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 		opt.Clock = time.Now
 	}
 	w := &Workbench{opt: opt, th: th, jobs: newJobs(ctx), table: keyTable(), scrolls: map[scrollKey]*scroller{}, feedback: map[sessions.Key][]string{}, now: opt.Clock()}
+	w.mouse = opt.Mouse
 	w.gauges.run, w.gauges.driven = opt.Reader.Run(), opt.Commands != nil
 	w.wake, w.stop = opt.Reader.Wake()
 	return w, nil
@@ -123,6 +126,10 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		w.w, w.h = m.Width, m.Height
 	case tea.KeyMsg:
 		return w.typed(m)
+	case tea.MouseMsg:
+		return w.pointed(m)
+	case tea.ResumeMsg:
+		return w.takeMouse()
 	case dataMsg:
 		return w.applyData(m)
 	case wakeMsg:
@@ -179,6 +186,9 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		if f, isForm := w.dialog.(*form); isForm {
 			f.edited(m)
 		}
+		return w.takeMouse()
+	case crashMsg:
+		panic(m.what)
 	case engineDoneMsg:
 		w.engineDone, w.announce = true, true
 		return w.pull()

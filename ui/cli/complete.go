@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollbench/sessions"
+	"rollbench/ui"
 )
 
 // offer completes a flag by its values.
@@ -34,11 +35,30 @@ func completeRuns(cmd *cobra.Command, args []string, begun string) ([]string, co
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeKeys offers the configuration's keys for --set.
-func completeKeys(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// completeKeys offers the configuration's keys for --set, and the values of those
+// that are one of few.
+func completeKeys(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	key, _, _ := strings.Cut(begun, "=")
+	if values := valuesOf(key); values != nil && strings.Contains(begun, "=") {
+		for i := range values {
+			values[i] = key + "=" + values[i]
+		}
+		return values, cobra.ShellCompDirectiveNoFileComp
+	}
 	var out []string
 	for _, key := range knownKeys() {
 		out = append(out, key+"=")
 	}
 	return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// valuesOf a key that is one of few; nil for others.
+func valuesOf(key string) []string {
+	switch key {
+	case "ui.theme":
+		return ui.Themes()
+	case "ui.mouse":
+		return []string{"true", "false"}
+	}
+	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"rollbench/engine"
 	"rollbench/sandbox/docker"
+	"rollbench/ui"
 )
 
 // config is everything config.toml holds.
@@ -50,6 +51,7 @@ type simulatedConfig struct {
 
 type uiConfig struct {
 	Theme string `toml:"theme" json:"theme"`
+	Mouse bool   `toml:"mouse" json:"mouse"`
 }
 
 // load reads the configuration; a validation run gets it with its val_config
@@ -164,8 +166,8 @@ func (c *config) check() error {
 		}
 	}
 	switch {
-	case !slices.Contains([]string{"", "default", "light", "mono"}, c.UI.Theme):
-		return fmt.Errorf("ui.theme is %q: use default, light or mono", c.UI.Theme)
+	case ui.CheckTheme(c.UI.Theme) != nil:
+		return fmt.Errorf("ui.theme is %q: use %s", c.UI.Theme, ui.ThemeList())
 	case s.Concurrency < 1:
 		return fmt.Errorf("simulated.concurrency is %d: it must be at least 1", s.Concurrency)
 	case s.Scale < 1:

@@ -44,7 +44,7 @@ func (a *app) openCommand() *cobra.Command {
 				return bad(err)
 			}
 			defer func() { err = errors.Join(err, r.Close()) }()
-			if err := ui.Run(cmd.Context(), ui.Options{Reader: r, Written: written, Export: exporter(r), WhatIf: whatIfOf(r), Spell: spellingOf(r.Run()), Runs: recordedRuns{}, NoColor: os.Getenv("NO_COLOR") != "", Theme: c.UI.Theme}); err != nil {
+			if err := ui.Run(cmd.Context(), ui.Options{Reader: r, Written: written, Export: exporter(r), WhatIf: whatIfOf(r), Spell: spellingOf(r.Run()), Runs: recordedRuns{}, NoColor: os.Getenv("NO_COLOR") != "", Theme: c.UI.Theme, Mouse: c.UI.Mouse}); err != nil {
 				return &exit{1, fmt.Errorf("open run %s: %w", r.Run().ID, err)}
 			}
 			return nil

@@ -110,7 +110,7 @@ func (a *app) screen(ctx context.Context, w *work) error {
 		spell = newSpeller(w.ep.all[0].Client).spell
 	}
 	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Spell: spell, Runs: recordedRuns{}, Done: done,
-		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme}
+		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme, Mouse: w.config.UI.Mouse}
 	if w.config.Tools.Search {
 		opt.Search = w.engine.SearchSource
 	}
