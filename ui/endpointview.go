@@ -328,7 +328,7 @@ func (p *gaugePane) compactGauges(now time.Time) line {
 	l.add(dim, "  gpu ")
 	l.add(plain, percent(util)+"  "+amount(g.TokensPerSec))
 	l.add(dim, " tok/s  ETA ")
-	l.add(plain, eta(s.ETA))
+	l.add(plain, eta(s.Forecast))
 	if s.LimitedBy != "" {
 		l.add(dim, "  limit ")
 		l.add(plain, cleanLine(s.LimitedBy))

@@ -107,7 +107,7 @@ func (p *gaugePane) paceParts(now time.Time) []part {
 	}
 	parts := []part{
 		{0, limit}, {2, why}, {3, rate},
-		{1, line{{dim, "  ETA "}, {plain, eta(s.ETA)}}},
+		{1, line{{dim, "  ETA "}, {plain, eta(s.Forecast)}}},
 	}
 	if s.Stall != nil {
 		parts = []part{{0, stalled(s.Stall)}}
@@ -274,13 +274,26 @@ func (p *gaugePane) over() line {
 	return l
 }
 
-// eta is N/A until enough trajectories have ended to tell.
-func eta(d *time.Duration) string {
-	if d == nil {
-		return "N/A"
+// eta with its spread, – until enough trajectories have ended to tell: 26 min
+// (19–41), 26 min (≥19) where nothing bounds it.
+func eta(f *engine.Forecast) string {
+	if f == nil {
+		return "–"
 	}
-	if *d < time.Minute {
-		return fmt.Sprintf("%d s", int(d.Seconds()))
+	unit, name, digits := time.Minute, " min", 0
+	switch {
+	case f.ETA < time.Minute:
+		unit, name = time.Second, " s"
+	case f.ETA >= 2*time.Hour:
+		unit, name, digits = time.Hour, " h", 1
 	}
-	return fmt.Sprintf("%d min", int(d.Minutes()+0.5))
+	in := func(d time.Duration) string { return strconv.FormatFloat(float64(d)/float64(unit), 'f', digits, 64) }
+	text, low := in(f.ETA)+name, in(f.Low)
+	switch {
+	case f.High == nil:
+		return text + " (≥" + low + ")"
+	case in(*f.High) == low:
+		return text
+	}
+	return text + " (" + low + "–" + in(*f.High) + ")"
 }

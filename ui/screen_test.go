@@ -248,7 +248,7 @@ func TestNoColor(t *testing.T) {
 // a run without any gauge are said to be so.
 func TestOtherHeads(t *testing.T) {
 	bare := fakeWhole()
-	bare.status.Endpoints[0].Gauges, bare.status.GPUs, bare.status.ETA, bare.status.LimitedBy = nil, nil, nil, ""
+	bare.status.Endpoints[0].Gauges, bare.status.GPUs, bare.status.Forecast, bare.status.LimitedBy = nil, nil, nil, ""
 	bare.status.Endpoints[0].Healthy, bare.status.Endpoints[0].Problem = false, "connection refused: is the server up?"
 	many := fakeWhole()
 	for i := 2; i < 12; i++ {
