@@ -30,7 +30,7 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 			stop(m.trajs)
 		}
 		w.list.apply(m.trajs)
-		w.gauges.tally = count(m.trajs)
+		w.gauges.tally, w.gauges.verdicts = count(m.trajs), judge(m.trajs, w.gauges.run.N)
 		w.primed = w.primed || m.err == nil
 	}
 	w.applyStatus(m.status)

@@ -269,6 +269,9 @@ func TestOtherHeads(t *testing.T) {
 	silent.status = nil
 	gone := fakeWhole()
 	gone.status.At = fakeNow().Add(-time.Minute)
+	hosts := fakeWhole()
+	hosts.status.GPUs[0].Host, hosts.status.GPUs[1].Host = "node3", "node-with-a-long-name.cluster"
+	hosts.status.GPUs = append(hosts.status.GPUs, engine.GPU{Host: "node3", Index: 1, Part: "2", Util: ptr(0.5), Celsius: ptr(50.0)})
 	several, crowd, dead := fakeWhole(), fakeWhole(), fakeWhole()
 	several.endpoints(3, 1)
 	crowd.endpoints(12, 2)
@@ -279,6 +282,7 @@ func TestOtherHeads(t *testing.T) {
 		change func(*Options)
 	}{
 		{"head-3endpoints", several, nil}, {"head-12endpoints", crowd, nil}, {"head-endpoints-down", dead, nil},
+		{"head-hosts", hosts, nil},
 		{"head-bare", bare, nil}, {"head-12gpus", many, nil}, {"head-simulated", sim, nil}, {"head-paused", paused, nil}, {"head-long", long, nil},
 		{"head-finished", finished, func(o *Options) { o.Export = fakeExport }},
 		{"head-watched", paused, func(o *Options) { o.Commands = nil }},
@@ -288,7 +292,7 @@ func TestOtherHeads(t *testing.T) {
 		for _, wh := range [][2]int{{80, 24}, {120, 40}} {
 			b := open(t, v.f, wh[0], wh[1], v.change)
 			rows := strings.Split(b.w.View(), "\n")
-			b.checkText(v.name+"-"+thousands(int64(wh[0])), strings.Join(append(rows[:6:6], rows[len(rows)-1]), "\n"))
+			b.checkText(v.name+"-"+thousands(int64(wh[0])), strings.Join(append(rows[:8:8], rows[len(rows)-1]), "\n"))
 		}
 	}
 }
