@@ -134,7 +134,7 @@ func (e *Engine) Status() *Status {
 		Held:        q.Held, Ended: len(e.items) - q.Left, Live: q.Live, MaxLive: q.MaxLive, Warm: e.pool.Warm(), Limits: e.Limits(), Adaptive: e.opt.Config.Dispatcher.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
 		Endpoints: e.fleet.snapshot(), GPUs: e.seeGPUs(),
 		PerMinute: perMinute(ended, span), Forecast: forecast(q.Left-q.Held, ended, span),
-		Streams:   e.streams.snapshot(), Notes: e.notes.snapshot(),
+		Streams: e.streams.snapshot(), Notes: e.notes.snapshot(),
 	}
 	return s
 }

@@ -69,13 +69,13 @@ func TestForecast(t *testing.T) {
 		span    time.Duration
 		want    string
 	}{
-		{8, 8, 5 * time.Minute, "5m0s 3m20s 10m0s"},    // s = 1/2
+		{8, 8, 5 * time.Minute, "5m0s 3m20s 10m0s"},      // s = 1/2
 		{72, 9, 5 * time.Minute, "40m0s 29m33s 1h1m53s"}, // s = √(1/9 + 1/72) = 0.35355
-		{32, 32, 4 * time.Minute, "4m0s 3m12s 5m20s"},  // s = 1/4
-		{4, 4, time.Minute, "1m0s 35s 3m25s"},          // s = 0.70711
-		{1, 50, 100 * time.Second, "2s 1s –"},          // the last one: s > 1
-		{2, 2, time.Minute, "nothing is known"},        // two are no pace
-		{0, 50, time.Minute, "nothing is known"},       // none is left, or all are held
+		{32, 32, 4 * time.Minute, "4m0s 3m12s 5m20s"},    // s = 1/4
+		{4, 4, time.Minute, "1m0s 35s 3m25s"},            // s = 0.70711
+		{1, 50, 100 * time.Second, "2s 1s –"},            // the last one: s > 1
+		{2, 2, time.Minute, "nothing is known"},          // two are no pace
+		{0, 50, time.Minute, "nothing is known"},         // none is left, or all are held
 		{-1, 50, time.Minute, "nothing is known"},
 		{5, 50, time.Millisecond, "nothing is known"},
 	} {
