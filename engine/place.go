@@ -116,7 +116,7 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 	if err := t.place.tools.Start(ctx); err != nil {
 		return err
 	}
-	e.sources.open(t.key, t.place.tools.Source())
+	e.sources.open(t.key, sb, t.place.tools.Source())
 	if e.opt.Meet != nil {
 		e.opt.Meet(e.session(t), fmt.Sprintf("%s/%d", t.key, t.attempt), t.in, sb.Workdir())
 	}
