@@ -125,7 +125,7 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 		w.toasts.add(w.now, note, withKey(e.Key, "a fresh reply is there: r compares"))
 	}
 	w.applyFeedback(e)
-	if e.Key == w.pageKey.key && (e.Kind == sessions.KindPatch || e.Kind == sessions.KindReward) {
+	if e.Key == w.pageKey.key && changesPage(e.Kind) {
 		w.pageStale = true
 	}
 	if e.Key != w.turns.key {
@@ -199,6 +199,7 @@ func (w *Workbench) settle() {
 		}
 		w.tokens.point(t, w.turns.last)
 	}
+	w.settleVerifier()
 	w.settleFind()
 	a := w.arrange()
 	if in := a.inner(a.view); in.h > 0 && w.w > 0 {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		f = fakeWhole()
 	}
 	start := time.Now()
-	opt := Options{Reader: f, Commands: f, Export: fakeExport, WhatIf: fakeWhatIf, Search: fakeSearch, NoColor: os.Getenv("NO_COLOR") != "", Theme: os.Getenv("THEME"),
+	opt := Options{Reader: f, Commands: f, Export: fakeExport, WhatIf: fakeWhatIf, Search: fakeSearch, Look: fakeLook, NoColor: os.Getenv("NO_COLOR") != "", Theme: os.Getenv("THEME"),
 		Clock: func() time.Time { return fakeNow().Add(time.Since(start)) }}
 	if err := Run(context.Background(), opt); err != nil {
 		fmt.Println(err)

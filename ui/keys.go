@@ -87,7 +87,7 @@ func globalKeys() []binding {
 		{Binding: on("go to the other pane", "tab", "shift+tab"), name: "pane", scope: anywhere, do: doTab},
 		{Binding: on("the list", "1"), scope: anywhere, do: doGoto(listFocus, textTab)},
 		{Binding: on("the transcript", "2"), scope: anywhere, do: doGoto(viewFocus, textTab)},
-		{Binding: on("the patch", "3"), scope: anywhere, do: doGoto(viewFocus, patchTab)},
+		{Binding: on("the patch; before it is taken what has changed by now, and again to look anew", "3"), scope: anywhere, do: doGoto(viewFocus, patchTab)},
 		{Binding: on("the verifier's output", "4"), scope: anywhere, do: doGoto(viewFocus, verifierTab)},
 		{Binding: on("the events", "5"), scope: anywhere, do: doGoto(viewFocus, eventsTab)},
 		{Binding: on("the tokens of the turn, with logprobs and loss mask", "6"), scope: anywhere, do: doGoto(viewFocus, tokensTab)},

@@ -26,6 +26,7 @@ type Options struct {
 	Export   Exporter             // nil: exporting is not offered
 	WhatIf   Simulator            // nil: simulating is not offered
 	Search   Searcher             // nil: no repository is indexed
+	Look     Looker               // nil: nobody can look into a sandbox
 	// Spell gives texts of ids that the session does not know, as far as they can be
 	// told; nil: they are not.
 	Spell   func(ctx context.Context, ids []int32) (map[int32]string, error)

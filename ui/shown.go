@@ -29,6 +29,9 @@ func (w *Workbench) document() document {
 	if c := w.cache(w.tab); c != nil {
 		return c
 	}
+	if w.verifier.page != nil && w.verifier.key == t.Key {
+		return w.verifier.page
+	}
 	if w.page != nil && w.pageKey == (pageKey{t.Key, t.Attempt, w.tab}) {
 		return w.page
 	}
@@ -55,7 +58,7 @@ func (w *Workbench) scroller() *scroller {
 	}
 	s := w.scrolls[k]
 	if s == nil {
-		s = &scroller{follow: one && (w.tab.ofTurn() || w.tab == eventsTab)}
+		s = &scroller{follow: one && (w.tab.ofTurn() || w.tab == eventsTab || w.tab == verifierTab && t.State == sessions.Evaluating)}
 		w.scrolls[k] = s
 	}
 	return s

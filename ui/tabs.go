@@ -92,6 +92,9 @@ func doGoto(p pane, t tab) func(*Workbench) tea.Cmd {
 	return func(w *Workbench) tea.Cmd {
 		w.focus = p
 		if p == viewFocus {
+			if t == patchTab && t == w.tab {
+				w.lookAgain()
+			}
 			w.toTab(t)
 		}
 		return nil

@@ -74,6 +74,8 @@ type Workbench struct {
 	page        *page
 	pageStale   bool
 	pageLoading bool
+	look        lookAt
+	verifier    livePage
 	events      []sessions.Event
 	eventsSeq   int64
 }

@@ -109,7 +109,7 @@ func (a *app) screen(ctx context.Context, w *work) error {
 	if spell == nil {
 		spell = newSpeller(w.ep.all[0].Client).spell
 	}
-	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Spell: spell, Done: done,
+	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Spell: spell, Done: done, Look: w.engine.LookPatch,
 		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme}
 	if w.config.Tools.Search {
 		opt.Search = w.engine.SearchSource
