@@ -177,7 +177,7 @@ func withKey(k sessions.Key, text string) string {
 // prepare makes the panes ready to be drawn and asks for what they lack.
 func (w *Workbench) prepare() tea.Cmd {
 	w.settle()
-	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.expire())
+	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadTimelines(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.expire())
 }
 
 // settle the panes where they will be drawn; what is missing is noted.
@@ -201,8 +201,7 @@ func (w *Workbench) settle() {
 	}
 	w.settleVerifier()
 	w.settleFind()
-	a := w.arrange()
-	if in := a.inner(a.view); in.h > 0 && w.w > 0 {
+	if in := w.viewBox(); in.h > 0 && w.w > 0 {
 		if w.atTokens() {
 			w.tokens.settle(in.w-2, in.h-infoRows(in.h))
 		} else if s := w.scroller(); s != nil {

@@ -47,6 +47,9 @@ func canSlash(w *Workbench) string {
 	if w.focus == viewFocus && w.atTokens() {
 		return "the tokens are not looked through: 2 or 7 and / look for a text"
 	}
+	if w.focus == viewFocus && w.atTimeline() {
+		return "the timeline is not looked through: 2 and / look for a text"
+	}
 	return ""
 }
 

@@ -62,7 +62,7 @@ func (w *Workbench) act(b *binding, m tea.KeyMsg) tea.Cmd {
 			w.toasts.add(w.now, note, say)
 		}
 	} else if s := w.scroller(); s != nil {
-		in := a.inner(a.view)
+		in := w.viewBox()
 		s.key(w.document(), k, in.w, in.h)
 	}
 	return nil

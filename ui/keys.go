@@ -22,12 +22,13 @@ const (
 	inSearch scope = "In a search of the repository"
 	inBreaks scope = "In the breakpoints"
 	inTokens scope = "In the tokens"
+	inTime   scope = "In the timeline"
 	inFind   scope = "While a text is looked for in a view"
 	inAcross scope = "In the list of places found"
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inFind, inAcross, inOutput, inSearch, inBreaks, inWhatIf}
+var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inTime, inFind, inAcross, inOutput, inSearch, inBreaks, inWhatIf}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -93,6 +94,7 @@ func globalKeys() []binding {
 		{Binding: on("the tokens of the turn, with logprobs and loss mask", "6"), scope: anywhere, do: doGoto(viewFocus, tokensTab)},
 		{Binding: on("the exact prompt and reply of the turn", "7"), scope: anywhere, do: doGoto(viewFocus, rawTab)},
 		{Binding: on("the messages of the turn as JSON", "8"), scope: anywhere, do: doGoto(viewFocus, messagesTab)},
+		{Binding: on("the timeline: where the time of each turn went", "9"), scope: anywhere, do: doGoto(viewFocus, timelineTab)},
 		{Binding: on("the view before this one", "["), scope: anywhere, do: doTurnTab(-1)},
 		{Binding: on("the view after this one", "]"), scope: anywhere, do: doTurnTab(1)},
 		{Binding: on("give the pane the whole screen, and back", "z"), name: "zoom", scope: anywhere, do: doZoom},
@@ -146,6 +148,8 @@ func paneKeys() []binding {
 		{Binding: on("to the one before", "K"), name: "low before", scope: inTokens},
 		{Binding: on("another threshold: −2, −3, −4.6, −1", "T"), name: "threshold", scope: inTokens},
 
+		{Binding: on("go to the turn in the transcript", "enter"), name: "go there", scope: inTime, can: canGoTurn, do: doGoTurn},
+
 		{Binding: on("to the next place; without a capital letter both cases count", "n"), name: "next", scope: inFind, do: doFindNext(1)},
 		{Binding: on("to the one before", "N"), name: "before", scope: inFind, do: doFindNext(-1)},
 
@@ -190,6 +194,9 @@ func (w *Workbench) here() (list []scope) {
 	}
 	if w.atTokens() {
 		list = append(list, inTokens)
+	}
+	if w.atTimeline() {
+		list = append(list, inTime)
 	}
 	return append(list, inView)
 }

@@ -59,6 +59,7 @@ func (b *bench) send(m tea.Msg) {
 	b.w.settle()
 	b.do(b.w.loadTurns())
 	b.do(b.w.loadTokens())
+	b.do(b.w.loadTimelines())
 	b.do(b.w.loadPage())
 	b.do(b.w.loadHistory())
 	b.do(b.w.loadOutput())
@@ -73,7 +74,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	m := cmd()
 	b.last = m
 	switch m.(type) {
-	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg:
+	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, timelineMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg:
 		b.send(m)
 	}
 }

@@ -29,6 +29,12 @@ func (w *Workbench) document() document {
 	if c := w.cache(w.tab); c != nil {
 		return c
 	}
+	if w.tab == timelineTab {
+		if d := w.timelineOf(); d != nil {
+			return d
+		}
+		return w.timelineNote()
+	}
 	if w.verifier.page != nil && w.verifier.key == t.Key {
 		return w.verifier.page
 	}
@@ -62,6 +68,12 @@ func (w *Workbench) scroller() *scroller {
 		w.scrolls[k] = s
 	}
 	return s
+}
+
+// atTimeline: the view shows where the time of each turn went.
+func (w *Workbench) atTimeline() bool {
+	_, one := w.list.chosen()
+	return one && w.tab == timelineTab
 }
 
 // atTokens: the view shows the tokens of a turn.

@@ -43,6 +43,7 @@ type Workbench struct {
 	raws      turnCache
 	messages  turnCache
 	tokens    tokenView
+	timelines timelines
 	seen      tab // the view of turns looked at last
 	scrolls   map[scrollKey]*scroller
 	toasts    toasts
@@ -142,6 +143,8 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		w.applyTurns(m)
 	case tokensMsg:
 		w.applyTokens(m)
+	case timelineMsg:
+		w.applyTimelines(m)
 	case pageMsg:
 		w.applyPage(m)
 	case pieceMsg:
