@@ -244,11 +244,21 @@ func span1(d time.Duration) string {
 	return span(d)
 }
 
-// below the rows: what the time went to, which is what the patterns mean.
+// below the rows: what the time went to, which is what the patterns mean; with its
+// shares where they fit.
 func (d *timelineDoc) below(n, w int) []line {
 	if n == 0 {
 		return nil
 	}
+	rows := d.legend(n, w, true)
+	if rows[len(rows)-1].width() > w {
+		rows = d.legend(n, w, false)
+	}
+	return rows
+}
+
+// legend in at most n rows of w columns, of which the last may be too long.
+func (d *timelineDoc) legend(n, w int, shares bool) []line {
 	total := d.line.total(d.now)
 	var all time.Duration
 	for _, v := range total {
@@ -261,7 +271,11 @@ func (d *timelineDoc) below(n, w int) []line {
 		}
 		share := float64(total[k]) / float64(max(all, 1))
 		look := useLooks[k]
-		parts = append(parts, line{{look.r, " " + string(look.glyph) + " "}, {dim, look.name + " "}, {plain, took(total[k])}, {dim, " " + percent(&share) + " "}})
+		p := line{{look.r, " " + string(look.glyph) + " "}, {dim, look.name + " "}, {plain, took(total[k]) + " "}}
+		if shares {
+			p.add(dim, percent(&share)+" ")
+		}
+		parts = append(parts, p)
 	}
 	rows, l := []line{}, line{}
 	for _, p := range parts {
