@@ -70,9 +70,14 @@ func gpuNames(gpus []engine.GPU, hosts bool) []string {
 // its own.
 func gpuCell(g engine.GPU, name string) line {
 	l := line{{dim, " " + name + " "}}
-	l = append(l, share(g.Util, 10)...)
-	l.add(plain, "  "+memory(g.UsedMB)+"/"+memory(g.TotalMB)+" GB")
-	l.add(plain, "  "+whole1(g.Watts)+" W  "+whole1(g.Celsius)+" °C")
+	util := share(g.Util, 10)
+	l = append(l, util...)
+	l.add(plain, spaces(14-util.width())) // a column each: the eye runs down them
+	used := memory(g.UsedMB) + "/" + memory(g.TotalMB)
+	if g.UsedMB == nil && g.TotalMB == nil {
+		used = "N/A"
+	}
+	l.add(plain, padLeft(used, 8)+" GB"+padLeft(whole1(g.Watts), 5)+" W"+padLeft(whole1(g.Celsius), 5)+" °C")
 	return l
 }
 
