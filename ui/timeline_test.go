@@ -253,8 +253,8 @@ func TestTimelineHostile(t *testing.T) {
 
 // What comes while it is shown is added; what cannot be read is said.
 func TestTimelineFollows(t *testing.T) {
-	f := fakeTimed()
-	b := open(t, f, 120, 40, nil)
+	f, now := fakeTimed(), fakeNow()
+	b := open(t, f, 120, 40, func(o *Options) { o.Clock = func() time.Time { return now } })
 	b.keys("jjj9")
 	k := sessions.Key{Instance: "flask-4045", ID: 3}
 	f.write(t0.Add(125*time.Second), k, sessions.KindToolFinished, sessions.ToolFinished{Turn: 3, Tool: "x", Status: "ok"})
@@ -267,6 +267,16 @@ func TestTimelineFollows(t *testing.T) {
 	b.pull()
 	if said, _ := b.w.toasts.shown(b.w.now); !strings.Contains(said.text, "read event") {
 		t.Errorf("%q", said.text)
+	}
+	f.events[len(f.events)-1].Data = []byte(`{"state": "held", "held": "paused"}`) // it can be read again
+	b.pull()
+	if open := b.w.timelines.all[k].open(); open == nil || open.kind != useModel {
+		t.Errorf("tried again at once: %+v", open)
+	}
+	now = now.Add(timelineRetry)
+	b.pull()
+	if open := b.w.timelines.all[k].open(); open == nil || open.kind != useHeld || len(b.w.timelines.all[k].turns) != 4 {
+		t.Errorf("%+v", open)
 	}
 }
 

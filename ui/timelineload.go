@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -16,8 +17,12 @@ type timelines struct {
 	all     map[sessions.Key]*timeline
 	seq     int64 // of the last event seen
 	loading bool
-	failed  string // why they could not be read, until they can
+	failed  string    // why they could not be read, until they can
+	again   time.Time // when they are tried again
 }
+
+// timelineRetry is how long events that could not be read are left alone.
+const timelineRetry = 2 * time.Second
 
 // timelineMsg brings what is new.
 type timelineMsg struct {
@@ -32,7 +37,7 @@ const timelineEvents = 10_000
 // loadTimelines reads the events that are not in the timelines yet.
 func (w *Workbench) loadTimelines() tea.Cmd {
 	l := &w.timelines
-	if _, one := w.list.chosen(); !one || w.tab != timelineTab || l.loading || l.seq >= w.seq && l.all != nil {
+	if !w.atTimeline() || l.loading || l.seq >= w.seq && l.all != nil || w.now.Before(l.again) {
 		return nil
 	}
 	l.loading = true
@@ -91,13 +96,16 @@ func stepOf(e sessions.Event) (s step, known bool, err error) {
 
 func (w *Workbench) applyTimelines(m timelineMsg) {
 	l := &w.timelines
+	said := l.failed
 	l.loading, l.failed = false, ""
 	if l.all == nil {
 		l.all = map[sessions.Key]*timeline{}
 	}
 	if m.err != nil {
-		w.complain(m.err)
-		l.failed, l.seq = m.err.Error(), max(m.seq, w.seq)
+		l.failed, l.again = m.err.Error(), w.now.Add(timelineRetry)
+		if l.failed != said {
+			w.complain(m.err)
+		}
 		return
 	}
 	for _, s := range m.steps {
