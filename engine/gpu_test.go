@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -260,6 +261,32 @@ func TestCheckGPUs(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q", text, got)
 		}
+	}
+}
+
+// GPUs that an endpoint's own metrics tell of are those of its host, as long as it
+// answers.
+func TestEndpointGPUs(t *testing.T) {
+	down := false
+	f := newFleet([]Upstream{upstream(t, "gpu7:8000", func(*http.Request) (*http.Response, error) {
+		if down {
+			return nil, errors.New("gone")
+		}
+		text := gaugesOf(3, 1, 0.5, 7) + "nv_gpu_utilization{gpu_uuid=\"GPU-x\"} 0.25\n"
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(text))}, nil
+	})})
+	e := &Engine{fleet: f, gpus: []*gpuSource{{name: "none"}}}
+	f.look(t.Context(), 0)
+	if got := saidAll(e.seeGPUs()); got != "gpu7:0 GPU-x  util 0.25 mem –/– W – C –" {
+		t.Errorf("%s", got)
+	}
+	if n := f.snapshot()[0].Errors; n != 0 {
+		t.Errorf("%d errors", n)
+	}
+	down = true
+	f.look(t.Context(), 0)
+	if got := e.seeGPUs(); len(got) != 0 {
+		t.Errorf("it is down, and %s", saidAll(got))
 	}
 }
 
