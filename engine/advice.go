@@ -17,13 +17,18 @@ import (
 // they did not depend on the load. Trajectories whose times are not known yet
 // count as their siblings, else as others of the run.
 func WhatIf(ctx context.Context, r sessions.Reader) (Advice, error) {
-	var c Config
-	if err := json.Unmarshal(r.Run().Config, &c); err != nil {
-		return Advice{}, fmt.Errorf("read the configuration of run %s: %w", r.Run().ID, err)
-	}
 	run, err := stats.Read(ctx, r)
 	if err != nil {
 		return Advice{}, err
+	}
+	return Advise(r.Run(), run)
+}
+
+// Advise is WhatIf of what has been read of a run.
+func Advise(of sessions.Run, run *stats.Run) (Advice, error) {
+	var c Config
+	if err := json.Unmarshal(of.Config, &c); err != nil {
+		return Advice{}, fmt.Errorf("read the configuration of run %s: %w", of.ID, err)
 	}
 	limits := c.Dispatcher.Limits()
 	if l := run.Limits(); l != nil {

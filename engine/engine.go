@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -77,7 +78,7 @@ type Engine struct {
 	policies policies
 	breaks   *breaks.Set
 	mounts   []sandbox.Mount
-	gpus     atomic.Pointer[[]GPU]
+	gpus     []*gpuSource
 	started  time.Time
 	// isolation of the kinds of sandbox this run uses, in a word.
 	isolation string
@@ -194,7 +195,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 		return nil, err
 	}
 	e.fleet = newFleet(o.Endpoints)
-	e.gpus.Store(&[]GPU{})
+	e.gpus = gpuSources(o.Config.GPU, http.DefaultClient)
 	e.isolation = e.kinds.isolation(ctx)
 	e.live = dispatch.NewLive(e.core(), (*stages)(e))
 	e.pool = pool.New(pool.Options{Warm: o.Config.Sandbox.Warm, Room: func() int { return e.Limits().Live }, Wanted: e.wanted, Log: o.Log})

@@ -36,7 +36,7 @@ func (e *Engine) conclude(t *trajectory, s sessions.State, w sessions.Write) {
 	t.done.Store(true)
 	t.patch, t.turns, t.evalLog = nil, nil, nil
 	e.streams.drop(t.key)
-	e.pace.mark(time.Now())
+	e.pace.mark(time.Now(), s == sessions.Cancelled)
 }
 
 // concludeFailed ends a trajectory by an error of the infrastructure. The

@@ -21,6 +21,7 @@ type fleet struct {
 	// preempted are the counters as last reported: one of an endpoint that is
 	// away must not look like preemptions when it comes back.
 	preempted []float64
+	cards     [][]GPU // GPUs that each endpoint's metrics told of last
 }
 
 func newFleet(all []Upstream) *fleet {
@@ -29,6 +30,7 @@ func newFleet(all []Upstream) *fleet {
 		f.seen = append(f.seen, Endpoint{URL: u.Client.URL(), Model: u.Client.Model(), Weight: u.Weight, Policy: u.Client.PolicyVersion(),
 			Healthy: true, Capabilities: u.Capabilities})
 		f.preempted = append(f.preempted, math.NaN())
+		f.cards = append(f.cards, nil)
 	}
 	return f
 }
@@ -91,7 +93,18 @@ func (f *fleet) lighter(i, j int) bool {
 func (f *fleet) snapshot() []Endpoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.seen)
+	seen := slices.Clone(f.seen)
+	for i := range seen {
+		seen[i].Errors = f.all[i].Client.Errors()
+	}
+	return seen
+}
+
+// gpus that the endpoints' metrics tell of.
+func (f *fleet) gpus() []GPU {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Concat(f.cards...)
 }
 
 // preemptions of all endpoints so far, NaN when none reports them.
@@ -142,6 +155,10 @@ func (f *fleet) look(ctx context.Context, i int) {
 	s.Healthy, s.Gauges, s.Problem, s.Policy = err == nil, gauges, "", u.Client.PolicyVersion()
 	if err != nil {
 		s.Problem = err.Error()
+	}
+	f.cards[i] = nil
+	if gauges != nil {
+		f.cards[i] = withHost(slices.Clone(u.Client.GPUs()), hostIn(s.URL))
 	}
 	if gauges != nil && gauges.Preemptions != nil {
 		f.preempted[i] = *gauges.Preemptions

@@ -1,58 +1,101 @@
 package engine
 
 import (
-	"context"
-	"os/exec"
-	"strconv"
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
 	"strings"
-	"time"
+
+	"rollbench/engine/infer"
 )
 
-// nvidia asks nvidia-smi for the GPUs of this machine; none when there is no
-// such program or it fails (the screen then says N/A).
-func nvidia(ctx context.Context) []GPU {
-	path, err := exec.LookPath("nvidia-smi")
-	if err != nil {
-		return []GPU{}
-	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "--query-gpu=index,name,utilization.gpu,memory.used,memory.total,power.draw",
-		"--format=csv,noheader,nounits").Output()
-	if err != nil {
-		return []GPU{}
-	}
-	return parseNvidia(string(out))
+// GPU as nvidia-smi, a DCGM exporter or an endpoint reports it. nil is N/A.
+type GPU = infer.GPU
+
+// GPUs is where the run looks for GPUs besides this machine and its endpoints.
+type GPUs struct {
+	DCGM []string `toml:"dcgm_urls" json:"dcgm_urls,omitempty"`
 }
 
-// parseNvidia reads the CSV of nvidia-smi. "[N/A]" and the like stay unknown.
-func parseNvidia(text string) []GPU {
-	gpus := []GPU{}
-	for line := range strings.Lines(text) {
-		f := strings.Split(line, ",")
-		if len(f) != 6 {
-			continue
+func (g GPUs) check() error {
+	for _, text := range g.DCGM {
+		u, err := url.Parse(text)
+		switch {
+		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+			return fmt.Errorf("gpu.dcgm_urls holds %q: write the page of a DCGM exporter, for example \"http://node3:9400/metrics\"", text)
+		case u.User != nil:
+			return errors.New("gpu.dcgm_urls holds a name or password, which would be stored with the run: use a page that asks for none")
 		}
-		for i := range f {
-			f[i] = strings.TrimSpace(f[i])
+	}
+	return nil
+}
+
+// seeGPUs are those of all sources: each GPU once, with what any of them says.
+func (e *Engine) seeGPUs() []GPU {
+	lists := make([][]GPU, 0, len(e.gpus)+1)
+	for _, s := range e.gpus {
+		lists = append(lists, s.gpus())
+	}
+	return mergeGPUs(append(lists, e.fleet.gpus())...)
+}
+
+// mergeGPUs puts GPUs with the same UUID together: what an earlier list does not
+// say is taken from a later one. Those whose index nobody says are counted on
+// within their host.
+func mergeGPUs(lists ...[]GPU) []GPU {
+	out, at := []GPU{}, map[string]int{}
+	for _, list := range lists {
+		for _, g := range list {
+			id := g.UUID + "\x00" + g.Part
+			i, known := at[id]
+			if g.UUID == "" || !known {
+				if g.UUID != "" {
+					at[id] = len(out)
+				}
+				out = append(out, g)
+				continue
+			}
+			out[i] = fillGPU(out[i], g)
 		}
-		index, err := strconv.Atoi(f[0])
-		if err != nil {
-			continue
+	}
+	next := map[string]int{}
+	for _, g := range out {
+		next[g.Host] = max(next[g.Host], g.Index+1)
+	}
+	for i := range out {
+		if g := &out[i]; g.Index < 0 {
+			g.Index = next[g.Host]
+			next[g.Host]++
 		}
-		g := GPU{Index: index, Name: f[1], Util: number(f[2]), UsedMB: number(f[3]), TotalMB: number(f[4]), Watts: number(f[5])}
-		if g.Util != nil {
-			*g.Util /= 100
-		}
-		gpus = append(gpus, g)
+	}
+	return out
+}
+
+// fillGPU takes from b what a does not say.
+func fillGPU(a, b GPU) GPU {
+	a.Host, a.Name = cmp.Or(a.Host, b.Host), cmp.Or(a.Name, b.Name)
+	if a.Index < 0 {
+		a.Index = b.Index
+	}
+	a.Util, a.UsedMB, a.TotalMB = cmp.Or(a.Util, b.Util), cmp.Or(a.UsedMB, b.UsedMB), cmp.Or(a.TotalMB, b.TotalMB)
+	a.Watts, a.Celsius = cmp.Or(a.Watts, b.Watts), cmp.Or(a.Celsius, b.Celsius)
+	return a
+}
+
+// withHost names the host of GPUs whose source does not say it.
+func withHost(gpus []GPU, host string) []GPU {
+	for i := range gpus {
+		gpus[i].Host = cmp.Or(gpus[i].Host, host)
 	}
 	return gpus
 }
 
-func number(s string) *float64 {
-	v, err := strconv.ParseFloat(s, 64)
+// hostIn a URL, without its port.
+func hostIn(text string) string {
+	u, err := url.Parse(text)
 	if err != nil {
-		return nil
+		return ""
 	}
-	return &v
+	return strings.ToLower(u.Hostname())
 }

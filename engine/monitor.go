@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rollbench/engine/dispatch"
+	"rollbench/sessions"
 )
 
 // monitor keeps the gauges fresh until the returned function is called, which
@@ -17,20 +18,19 @@ func (e *Engine) monitor(ctx context.Context) (join func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	looks := make([]atomic.Bool, len(e.fleet.all))
+	for _, s := range e.gpus {
+		wg.Go(func() { s.watch(ctx, func(why string) { e.warn(ctx, why) }) })
+	}
 	wg.Go(func() {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		controller := e.adaptive()
-		for n := 0; ; n++ {
+		for {
 			e.pool.Look()
 			e.look(ctx, &wg, looks)
 			now := time.Now()
 			if err := cmp.Or(e.measure(ctx, now), e.adapt(ctx, controller, now)); err != nil && ctx.Err() == nil {
 				e.fail(err)
-			}
-			if n%2 == 0 {
-				gpus := nvidia(ctx)
-				e.gpus.Store(&gpus)
 			}
 			e.saveGauge(ctx)
 			select {
@@ -41,6 +41,13 @@ func (e *Engine) monitor(ctx context.Context) (join func()) {
 		}
 	})
 	return func() { cancel(); wg.Wait() }
+}
+
+// warn says something of the run as a whole.
+func (e *Engine) warn(ctx context.Context, text string) {
+	if err := e.commit(ctx, sessions.Key{}, sessions.KindWarning, sessions.Warning{Text: text}); err != nil && ctx.Err() == nil {
+		e.fail(err)
+	}
 }
 
 // patience is how long a look waits for endpoints; one that takes longer is not
@@ -111,13 +118,11 @@ func pointOf(s *Status) Point {
 	return p
 }
 
-// fewest trajectories that must have ended before an ETA means something.
-const fewest = 3
-
 // Status is the snapshot of now.
 func (e *Engine) Status() *Status {
 	q, m := e.live.Snapshot(), e.meter.read()
 	now := time.Now()
+	ended, span := e.pace.recent(now, e.started)
 	s := &Status{
 		At: now, Started: e.started, Running: e.running.Load(), Paused: e.paused.Load(), Policy: e.opt.Config.Dispatcher.Type,
 		Init:  m.queue(q, dispatch.Init),
@@ -127,13 +132,9 @@ func (e *Engine) Status() *Status {
 		Stall: m.stall, Tools: m.tools,
 		Breakpoints: e.breaks.List(), Human: e.human(),
 		Held: q.Held, Ended: e.endedMembers(), Live: q.Live, MaxLive: q.MaxLive, Warm: e.pool.Warm(), Limits: e.Limits(), Adaptive: e.opt.Config.Dispatcher.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
-		Endpoints: e.fleet.snapshot(), GPUs: *e.gpus.Load(),
-		PerMinute: e.pace.perMinute(now, e.started),
-		Streams:   e.streams.snapshot(), Notes: e.notes.snapshot(),
-	}
-	if s.PerMinute > 0 && q.Left > 0 && e.pace.ended() >= fewest {
-		eta := time.Duration(float64(q.Left) / s.PerMinute * float64(time.Minute))
-		s.ETA = &eta
+		Endpoints: e.fleet.snapshot(), GPUs: e.seeGPUs(),
+		PerMinute: perMinute(ended, span), Forecast: forecast(q.Left-q.Held, ended, span),
+		Streams: e.streams.snapshot(), Notes: e.notes.snapshot(),
 	}
 	return s
 }

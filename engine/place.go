@@ -148,7 +148,7 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 			return fmt.Errorf("go on where the parent's tools were: %w", err)
 		}
 	}
-	e.sources.open(t.key, t.place.tools.Source())
+	e.sources.open(t.key, sb, t.place.tools.Source())
 	e.desks.open(t.key, sb)
 	if e.opt.Meet != nil {
 		e.opt.Meet(e.session(t), fmt.Sprintf("%s/%d", t.key, t.attempt), t.in, sb.Workdir())

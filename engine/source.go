@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"rollbench/sandbox"
 	"rollbench/search"
 	"rollbench/sessions"
 	"rollbench/tools"
@@ -22,22 +23,52 @@ func (e *Engine) SearchSource(ctx context.Context, key sessions.Key, q search.Qu
 	if !e.opt.Config.Tools.Search {
 		return search.Answer{}, nil, errors.New("nothing is indexed: tools.enable_search is false in this run")
 	}
-	s := e.sources.enter(key)
+	var answer search.Answer
+	var hits []search.Hit
+	err = e.lookInto(ctx, t, func(ctx context.Context, s *source) (err error) {
+		answer, hits, err = s.Ask(ctx, q)
+		return err
+	})
+	return answer, hits, err
+}
+
+// lookBytes is how much of a patch is shown before it is taken, in bytes.
+const lookBytes = 1 << 20
+
+// LookPatch is what the trajectory has changed in its open run sandbox by now: the
+// beginning of the patch as it would be taken, and how many bytes it has in all.
+// Nothing is recorded and nothing changes; the policy may be at work meanwhile.
+func (e *Engine) LookPatch(ctx context.Context, key sessions.Key) (patch []byte, size int, err error) {
+	t, err := e.find(key)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = e.lookInto(ctx, t, func(ctx context.Context, s *source) (err error) {
+		patch, size, err = t.in.LookPatch(ctx, s.sb, lookBytes)
+		return err
+	})
+	return patch, size, err
+}
+
+// lookInto the trajectory's open run sandbox, which stays open meanwhile unless it is
+// to be closed: that ends the look.
+func (e *Engine) lookInto(ctx context.Context, t *trajectory, look func(ctx context.Context, s *source) error) error {
+	s := e.sources.enter(t.key)
 	switch {
 	case s == nil && (t.done.Load() || t.gate.Over()):
-		return search.Answer{}, nil, fmt.Errorf("the run stage of %s is over and its sandbox closed", key)
+		return fmt.Errorf("the run stage of %s is over and its sandbox closed", t.key)
 	case s == nil:
-		return search.Answer{}, nil, fmt.Errorf("the sandbox of %s is not open: it is still to be prepared", key)
+		return fmt.Errorf("the sandbox of %s is not open: it is still to be prepared", t.key)
 	}
 	defer s.looks.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	answer, hits, err := s.Ask(ctx, q)
+	err := look(ctx, s)
 	if err != nil && s.ctx.Err() != nil {
-		err = fmt.Errorf("the sandbox of %s was closed meanwhile", key)
+		return fmt.Errorf("the sandbox of %s was closed meanwhile", t.key)
 	}
-	return answer, hits, err
+	return err
 }
 
 // sources are the repositories of open run sandboxes. The loop's registry is the
@@ -48,18 +79,16 @@ type sources struct {
 }
 
 type source struct {
-	*tools.Source
-	ctx   context.Context // ends before the sandbox is closed
-	end   context.CancelFunc
-	looks sync.WaitGroup
+	*tools.Source // nil without a search tool
+	sb            sandbox.Sandbox
+	ctx           context.Context // ends before the sandbox is closed
+	end           context.CancelFunc
+	looks         sync.WaitGroup
 }
 
 // open lets people ask; from is nil without a search tool.
-func (s *sources) open(key sessions.Key, from *tools.Source) {
-	if from == nil {
-		return
-	}
-	one := &source{Source: from}
+func (s *sources) open(key sessions.Key, sb sandbox.Sandbox, from *tools.Source) {
+	one := &source{Source: from, sb: sb}
 	one.ctx, one.end = context.WithCancel(context.Background())
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -246,8 +246,8 @@ func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
 		return err
 	}
 	defer e.closeSandbox(t, "eval", sb)
-	e.streams.of(t.key).at("the verifier")
-	verdict, err := t.in.Verify(ctx, sb, t.patch)
+	verdict, err := t.in.Verify(ctx, e.showVerifier(t, sb), t.patch)
+	e.streams.of(t.key).Doing(0, "")
 	if err != nil {
 		return err
 	}

@@ -48,8 +48,9 @@ type Status struct {
 	Endpoints []Endpoint `json:"endpoints"` // in the order of the configuration
 	GPUs      []GPU      `json:"gpus"`      // empty: none seen
 
-	PerMinute float64        `json:"trajectories_per_minute"` // over the last minutes
-	ETA       *time.Duration `json:"eta_ns"`
+	PerMinute float64 `json:"trajectories_per_minute"` // over the last minutes
+	// Forecast is of the trajectories that nobody holds; nil while nothing is known.
+	Forecast *Forecast `json:"forecast"`
 
 	// Streams is what live trajectories are doing right now.
 	Streams map[string]Stream `json:"-"`     // by Key.String()
@@ -144,16 +145,7 @@ type Endpoint struct {
 	Problem      string             `json:"problem,omitempty"`
 	Capabilities infer.Capabilities `json:"capabilities"`
 	Gauges       *infer.Gauges      `json:"gauges"`
-}
-
-// GPU as nvidia-smi reports it. nil is N/A.
-type GPU struct {
-	Index   int      `json:"index"`
-	Name    string   `json:"name"`
-	Util    *float64 `json:"util"` // 0..1
-	UsedMB  *float64 `json:"used_mb"`
-	TotalMB *float64 `json:"total_mb"`
-	Watts   *float64 `json:"watts"`
+	Errors       int64              `json:"errors"` // attempts that failed in this part of the run
 }
 
 // Stream is the live, not yet recorded part of a trajectory: a reply as it is

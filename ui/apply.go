@@ -30,7 +30,7 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 			stop(m.trajs)
 		}
 		w.list.apply(m.trajs)
-		w.gauges.tally = count(m.trajs)
+		w.gauges.tally, w.gauges.verdicts = count(m.trajs), judge(m.trajs, w.gauges.run.N)
 		w.primed = w.primed || m.err == nil
 	}
 	w.applyStatus(m.status)
@@ -128,7 +128,7 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 	}
 	w.applyFeedback(e)
 	w.staleComparison(e)
-	if e.Key == w.pageKey.key && (e.Kind == sessions.KindPatch || e.Kind == sessions.KindReward) {
+	if e.Key == w.pageKey.key && changesPage(e.Kind) {
 		w.pageStale = true
 	}
 	if e.Key != w.turns.key {
@@ -180,7 +180,7 @@ func withKey(k sessions.Key, text string) string {
 // prepare makes the panes ready to be drawn and asks for what they lack.
 func (w *Workbench) prepare() tea.Cmd {
 	w.settle()
-	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.loadComparison(), w.expire())
+	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadTimelines(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.loadComparison(), w.expire())
 }
 
 // settle the panes where they will be drawn; what is missing is noted.
@@ -202,9 +202,9 @@ func (w *Workbench) settle() {
 		}
 		w.tokens.point(t, w.turns.last)
 	}
+	w.settleVerifier()
 	w.settleFind()
-	a := w.arrange()
-	if in := a.inner(a.view); in.h > 0 && w.w > 0 {
+	if in := w.viewBox(); in.h > 0 && w.w > 0 {
 		if w.atTokens() {
 			w.tokens.settle(in.w-2, in.h-infoRows(in.h))
 		} else if s := w.scroller(); s != nil {

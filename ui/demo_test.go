@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		f = fakeWhole()
 	}
 	start := time.Now()
-	opt := Options{Reader: f, Commands: f, Export: fakeExport, WhatIf: fakeWhatIf, Search: fakeSearch, NoColor: os.Getenv("NO_COLOR") != "", Theme: os.Getenv("THEME"),
+	opt := Options{Reader: f, Commands: f, Export: fakeExport, WhatIf: fakeWhatIf, Search: fakeSearch, Look: fakeLook, NoColor: os.Getenv("NO_COLOR") != "", Theme: os.Getenv("THEME"),
 		Mouse: os.Getenv("ROLLBENCH_UI_MOUSE") != "", Clock: func() time.Time { return fakeNow().Add(time.Since(start)) }}
 	switch os.Getenv("ROLLBENCH_UI_DEMO") {
 	case "panic":

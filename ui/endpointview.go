@@ -43,6 +43,9 @@ func endpointRow(e engine.Endpoint, name int, hits time.Duration) line {
 	l.add(plain, fmt.Sprintf("%2d", e.Trajectories))
 	l.add(dim, " traj  ")
 	if !e.Healthy {
+		if e.Errors > 0 {
+			l = append(append(l, failures(e.Errors)...), seg{plain, "  "})
+		}
 		l.add(fail, cleanLine(problem(e)))
 		return l
 	}
@@ -50,7 +53,17 @@ func endpointRow(e engine.Endpoint, name int, hits time.Duration) line {
 	if g == nil {
 		g = &infer.Gauges{}
 	}
-	return append(l, gauges(g, 8, hits)...)
+	l = append(l, gauges(g, 8, hits)...)
+	return append(append(l, seg{plain, "  "}), failures(e.Errors)...)
+}
+
+// failures are the attempts that failed.
+func failures(n int64) line {
+	l := line{{dim, "0 errors"}}
+	if n > 0 {
+		l = line{{warn, plural(int(n), "error", "errors")}}
+	}
+	return l
 }
 
 // problem of an endpoint without its address, which stands beside it.
@@ -105,10 +118,24 @@ func (p *gaugePane) endpoint(cells int, now time.Time) line {
 		}
 	}
 	l = append(l, gauges(&g, cells, hits)...)
+	if n := p.errors(); p.status != nil && (n > 0 || cells > 0) {
+		l.add(plain, "  ")
+		l = append(l, failures(n)...)
+	}
 	if p.status == nil || len(p.status.GPUs) == 0 {
 		l.add(dim, "  gpu N/A")
 	}
 	return l
+}
+
+// errors of all endpoints.
+func (p *gaugePane) errors() (n int64) {
+	if p.status != nil {
+		for _, e := range p.status.Endpoints {
+			n += e.Errors
+		}
+	}
+	return n
 }
 
 // gauges of one endpoint or of all. hits is how old the share of prefix hits is.
@@ -122,13 +149,17 @@ func gauges(g *infer.Gauges, cells int, hits time.Duration) line {
 		l.add(r, text)
 		l.add(dim, " "+name+"  ")
 	}
-	put(amount(g.Running), "running")
-	put(amount(g.Waiting), "waiting")
+	names := []string{"running", "waiting", "prefix hits"}
+	if cells == 0 { // a small screen
+		names = []string{"run", "wait", "hits"}
+	}
+	put(amount(g.Running), names[0])
+	put(amount(g.Waiting), names[1])
 	l.add(dim, "KV ")
 	l = append(l, share(g.KVUse, cells)...)
 	l.add(plain, "  ")
 	put(amount(g.TokensPerSec), "tok/s")
-	l.add(dim, "prefix hits ")
+	l.add(dim, names[2]+" ")
 	l = append(l, share(g.PrefixHitRate, 0)...)
 	if hits >= hitsOld {
 		l.add(dim, " "+age(hits)+" ago")
@@ -154,85 +185,8 @@ func share(v *float64, cells int) line {
 	return l
 }
 
-// gpus are one cell each, two cells a row; more than eight become one row of
-// the busiest and the mean.
-func (p *gaugePane) gpus(w int) []line {
-	if p.status == nil {
-		return nil
-	}
-	gpus := p.status.GPUs
-	if len(gpus) > 8 {
-		return []line{manyGPUs(gpus)}
-	}
-	lines := []line{}
-	for i := 0; i < len(gpus); i += 2 {
-		cell := min(w/2, 60)
-		l := clip(gpuCell(gpus[i]), cell)
-		if i+1 < len(gpus) {
-			l.add(plain, spaces(cell-l.width()))
-			l = append(l, gpuCell(gpus[i+1])...)
-		}
-		lines = append(lines, l)
-	}
-	return lines
-}
-
-// gpuCell is utilisation, memory and power; each may be missing on its own.
-func gpuCell(g engine.GPU) line {
-	l := line{{dim, fmt.Sprintf(" gpu%d ", g.Index)}}
-	l = append(l, share(g.Util, 10)...)
-	l.add(plain, "  "+memory(g.UsedMB)+"/"+memory(g.TotalMB)+" GB")
-	watts := "N/A"
-	if g.Watts != nil {
-		watts = fmt.Sprintf("%.0f", *g.Watts)
-	}
-	l.add(plain, "  "+watts+" W")
-	return l
-}
-
-// memory in GB from MB (both in powers of 1024, as nvidia-smi counts).
-func memory(mb *float64) string {
-	if mb == nil {
-		return "N/A"
-	}
-	return fmt.Sprintf("%.0f", *mb/1024)
-}
-
-// manyGPUs names the busiest beside the mean, so that one idle GPU is not hidden.
-func manyGPUs(gpus []engine.GPU) line {
-	maxUtil, meanUtil := spread(gpus, func(g engine.GPU) *float64 { return g.Util })
-	maxMem, meanMem := spread(gpus, func(g engine.GPU) *float64 { return g.UsedMB })
-	_, meanWatts := spread(gpus, func(g engine.GPU) *float64 { return g.Watts })
-	l := line{{dim, fmt.Sprintf(" %d gpus ", len(gpus))}}
-	l.add(dim, "mean ")
-	l = append(l, share(meanUtil, 10)...)
-	l.add(dim, " max ")
-	l.add(plain, percent(maxUtil))
-	l.add(plain, "  "+memory(meanMem)+" GB")
-	l.add(dim, " max ")
-	l.add(plain, memory(maxMem)+" GB  "+amount(meanWatts)+" W")
-	l.add(dim, " mean")
-	return l
-}
-
-// spread is the largest and the mean of what is reported, nil when nothing is.
-func spread(gpus []engine.GPU, get func(engine.GPU) *float64) (most, mean *float64) {
-	sum, n, top := 0.0, 0, 0.0
-	for _, g := range gpus {
-		if v := get(g); v != nil {
-			if n == 0 || *v > top {
-				top = *v
-			}
-			sum += *v
-			n++
-		}
-	}
-	if n == 0 {
-		return nil, nil
-	}
-	sum /= float64(n)
-	return &top, &sum
-}
+// paceRoom is what the pace needs beside the scores: the limit and the ETA.
+const paceRoom = 28
 
 // compact is the head of small screens: the queues, the outcomes and the pace,
 // and where there is a third row the endpoint.
@@ -257,6 +211,9 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 	if p.stalls(now) { // what has ended stands in the bottom line, too
 		second = p.pace(w, now)
 	} else if h >= 3 {
+		if scores := p.scores(); second.width()+scores.width()+paceRoom <= w {
+			second = append(second, scores...)
+		}
 		second.add(plain, " ")
 		second = append(second, p.pace(w-second.width(), now)...)
 	}
@@ -274,7 +231,7 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 			which = fmt.Sprintf(" all %d endpoints down: ", n)
 		}
 		third = line{{fail, which + cleanLine(s.Endpoints[0].Problem)}}
-	} else if p.status != nil && !p.silent(now) && len(p.status.GPUs) > 0 {
+	} else if p.watched(now) && len(p.status.GPUs) > 0 {
 		_, util := spread(p.status.GPUs, func(g engine.GPU) *float64 { return g.Util })
 		third.add(dim, "  gpu ")
 		third.add(plain, percent(util))
@@ -309,7 +266,7 @@ func (p *gaugePane) compactGauges(now time.Time) line {
 	l := line{}
 	s := p.status
 	if p.ended {
-		return append(p.over(), seg{dim, "  in " + p.clock(now)})
+		return append(p.over(0), seg{dim, "  in " + p.clock(now)})
 	}
 	if s == nil {
 		return line{{dim, "no gauges yet"}}
@@ -328,7 +285,7 @@ func (p *gaugePane) compactGauges(now time.Time) line {
 	l.add(dim, "  gpu ")
 	l.add(plain, percent(util)+"  "+amount(g.TokensPerSec))
 	l.add(dim, " tok/s  ETA ")
-	l.add(plain, eta(s.ETA))
+	l.add(plain, eta(s.Forecast))
 	if s.LimitedBy != "" {
 		l.add(dim, "  limit ")
 		l.add(plain, cleanLine(s.LimitedBy))

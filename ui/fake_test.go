@@ -288,10 +288,10 @@ func fakeStatus() *engine.Status {
 			Gauges:       &infer.Gauges{At: fakeNow(), Running: ptr(3.0), Waiting: ptr(6.0), KVUse: ptr(0.71), TokensPerSec: ptr(2900.0), PrefixHitRate: ptr(0.88)},
 		}},
 		GPUs: []engine.GPU{
-			{Index: 0, Name: "H100", Util: ptr(0.93), UsedMB: ptr(72704.0), TotalMB: ptr(81559.0), Watts: ptr(612.0)},
+			{Index: 0, Name: "H100", Util: ptr(0.93), UsedMB: ptr(72704.0), TotalMB: ptr(81559.0), Watts: ptr(612.0), Celsius: ptr(64.0)},
 			{Index: 1, Name: "H100", Util: ptr(0.88), UsedMB: ptr(71680.0), TotalMB: ptr(81559.0)},
 		},
-		PerMinute: 2.1, ETA: ptr(26 * time.Minute),
+		PerMinute: 2.1, Forecast: &engine.Forecast{ETA: 26 * time.Minute, Low: 19 * time.Minute, High: ptr(41 * time.Minute)},
 		Streams: map[string]engine.Stream{
 			"flask-4045#3": {Key: sessions.Key{Instance: "flask-4045", ID: 3}, Turn: 12, What: "str_replace_editor", Text: "applying…\n", Since: fakeNow().Add(-12 * time.Second)},
 			"数学-漢字-777#0":  {Key: sessions.Key{Instance: "数学-漢字-777", ID: 0}, Turn: 3, What: "model", Text: "The tests fail because", Since: fakeNow().Add(-3 * time.Second)},
@@ -338,6 +338,7 @@ func (f *fakeRun) endpoints(n, down int) {
 	var urls []string
 	for i := range n {
 		e := one
+		e.Errors = int64(i)
 		e.URL, e.Trajectories = fmt.Sprintf("http://gpu%d:8000", i+1), 3*i
 		if i >= n-down {
 			e.Healthy, e.Gauges, e.Problem = false, nil, "endpoint "+e.URL+": unavailable: nothing listens there (connection refused)"

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/bubbles/cursor"
 	"github.com/charmbracelet/bubbles/key"
@@ -25,16 +26,18 @@ func newFilter(text string) textinput.Model {
 	return in
 }
 
-// term of a filter: a word that a trajectory has to have, or must not; or a bound
-// on one of its numbers.
+// term of a filter: a word that a trajectory has to have, or must not; a word that
+// one of its fields has to have; or a bound on one of its numbers.
 type term struct {
 	not   bool
-	word  string
-	than  string // >, <, >=, <=; "" for a word
+	word  string // of a bound the number's name
+	field string // where the word is looked for, "": everywhere
+	than  string // >, <, >=, <=, =; "" for a word
 	bound float64
 }
 
-// parseTerms reads a filter. "tokens>8k" is a bound; what is none is a word.
+// parseTerms reads a filter. "tokens>8k" is a bound, "tool=bash" is of a field; what
+// is neither is a word.
 func parseTerms(filter string) []term {
 	var list []term
 	for _, f := range strings.Fields(strings.ToLower(filter)) {
@@ -42,33 +45,77 @@ func parseTerms(filter string) []term {
 		if not, ok := strings.CutPrefix(f, "!"); ok && not != "" {
 			t.not, t.word = true, not
 		}
-		t.readBound()
+		if !t.readBound() {
+			t.readField()
+		}
 		list = append(list, t)
 	}
 	return list
 }
 
-func (t *term) readBound() {
-	i := strings.IndexAny(t.word, "<>")
-	if i < 0 || numberOf(sessions.Trajectory{}, t.word[:i]) == nil {
-		return
+func (t *term) readBound() bool {
+	i := strings.IndexAny(t.word, "<>=")
+	if i < 0 || numberOf(sessions.Trajectory{}, t.word[:i], time.Time{}) == nil {
+		return false
 	}
 	than, rest := t.word[i:i+1], t.word[i+1:]
-	if strings.HasPrefix(rest, "=") {
+	if than != "=" && strings.HasPrefix(rest, "=") {
 		than, rest = than+"=", rest[1:]
 	}
-	scale := 1.0
-	if k, ok := strings.CutSuffix(rest, "k"); ok {
-		rest, scale = k, 1000
+	n, ok := amountOf(rest)
+	if ok {
+		t.word, t.than, t.bound = t.word[:i], than, n
 	}
-	if n, err := strconv.ParseFloat(rest, 64); err == nil {
-		t.word, t.than, t.bound = t.word[:i], than, n*scale
+	return ok
+}
+
+// amountOf a bound: 8k tokens, 80% of a budget, 5m of time (in seconds).
+func amountOf(text string) (float64, bool) {
+	for suffix, scale := range map[string]float64{"k": 1000, "%": 0.01, "s": 1, "m": 60, "h": 3600, "d": 86400} {
+		if rest, ok := strings.CutSuffix(text, suffix); ok {
+			n, err := strconv.ParseFloat(rest, 64)
+			return n * scale, err == nil
+		}
 	}
+	n, err := strconv.ParseFloat(text, 64)
+	return n, err == nil
+}
+
+// readField takes tool=bash for a word of the field tool.
+func (t *term) readField() {
+	if name, word, ok := strings.Cut(t.word, "="); ok {
+		if _, known := fieldOf(sessions.Trajectory{}, name); known {
+			t.field, t.word = name, word
+		}
+	}
+}
+
+// fieldOf a trajectory by its name in filters.
+func fieldOf(t sessions.Trajectory, name string) (text string, known bool) {
+	switch name {
+	case "state":
+		return looks(t).word, true
+	case "instance":
+		return t.Instance, true
+	case "tool":
+		return t.Tool, true
+	case "finish":
+		return t.Finish, true
+	case "mask":
+		return t.Mask(), true
+	case "held":
+		return string(t.Held) + " " + string(t.HeldAt), true
+	case "tag":
+		return strings.Join(t.Tags, " "), true
+	case "note":
+		return t.Note, true
+	}
+	return "", false
 }
 
 // numberOf a trajectory by its name in filters; nil for a name that is none, NaN
 // for a number that it has not.
-func numberOf(t sessions.Trajectory, name string) *float64 {
+func numberOf(t sessions.Trajectory, name string, now time.Time) *float64 {
 	v := math.NaN()
 	switch name {
 	case "turns", "turn":
@@ -77,7 +124,15 @@ func numberOf(t sessions.Trajectory, name string) *float64 {
 		v = float64(t.Tokens)
 	case "sampled":
 		v = float64(t.Sampled)
-	case "breaks":
+	case "budget":
+		if t.Budget > 0 {
+			v = budgetShare(t)
+		}
+	case "time":
+		if inState(t, now) != "–" {
+			v = spent(t, now).Seconds()
+		}
+	case "drift", "breaks":
 		v = float64(t.Breaks)
 	case "reward":
 		if t.Reward != nil {
@@ -97,23 +152,29 @@ func (t term) within(v float64) bool {
 		return v < t.bound
 	case ">=":
 		return v >= t.bound
+	case "=":
+		return v == t.bound
 	}
 	return v <= t.bound
 }
 
 // matches reports whether every term is true of the trajectory. An absent number
 // is within no bound.
-func matches(t sessions.Trajectory, terms []term) bool {
+func matches(t sessions.Trajectory, terms []term, now time.Time) bool {
 	if len(terms) == 0 {
 		return true
 	}
 	text := strings.ToLower(haystack(t))
 	for _, x := range terms {
 		has := false
-		if x.than == "" {
+		switch {
+		case x.than != "":
+			has = x.within(*numberOf(t, x.word, now))
+		case x.field != "":
+			field, _ := fieldOf(t, x.field)
+			has = strings.Contains(strings.ToLower(field), x.word)
+		default:
 			has = strings.Contains(text, x.word)
-		} else {
-			has = x.within(*numberOf(t, x.word))
 		}
 		if has == x.not {
 			return false

@@ -43,6 +43,14 @@ func (f *find) quit() {
 	*f = find{hunt: hunt{n: f.hunt.n}}
 }
 
+// canSlash: what has no text cannot be looked through.
+func canSlash(w *Workbench) string {
+	if w.focus == viewFocus && w.atTimeline() {
+		return "the timeline is not looked through: 2 and / look for a text"
+	}
+	return ""
+}
+
 // doSlash looks for a text in the transcript, and filters the list elsewhere.
 func doSlash(w *Workbench) tea.Cmd {
 	if _, one := w.list.chosen(); w.focus != viewFocus || !one {

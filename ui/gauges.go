@@ -17,6 +17,7 @@ type gaugePane struct {
 	run    sessions.Run
 	status *engine.Status
 	tally  tally
+	verdicts
 	ended  bool // nothing more will happen
 	since  time.Time
 	series *series
@@ -29,8 +30,8 @@ type gaugePane struct {
 // rows the full head takes: endpoints one a row, GPUs two a row, more than eight
 // of either on one.
 func (p *gaugePane) rows() int {
-	if p.status == nil {
-		return 4
+	if p.status == nil || p.ended || p.gone { // then nobody watches them
+		return 5
 	}
 	gpus := (len(p.status.GPUs) + 1) / 2
 	if len(p.status.GPUs) > 8 {
@@ -40,7 +41,7 @@ func (p *gaugePane) rows() int {
 	if endpoints > 8 {
 		endpoints = 1
 	}
-	return 3 + endpoints + gpus
+	return 4 + endpoints + gpus
 }
 
 // simulated trusts the session and the probe alike: either one marks the screen.
@@ -50,8 +51,8 @@ func (p *gaugePane) simulated() bool {
 
 // render the full head in h rows.
 func (p *gaugePane) render(t *theme, w, h int, now time.Time) []string {
-	lines := []line{p.identity(w, now), p.queues(w), p.pace(w, now)}
-	gpus := p.gpus(w)
+	lines := []line{p.identity(w, now), p.queues(w), p.outcome(w), p.pace(w, now)}
+	gpus := p.gpus(w, now)
 	lines = append(lines, p.endpoints(w, h-len(lines)-len(gpus), now)...)
 	lines = append(lines, gpus...)
 	out := make([]string, 0, h)
@@ -200,7 +201,7 @@ func hostOf(base string) string {
 	return cleanLine(u.Host)
 }
 
-// queues is the strip: init → ready → run → eval, outcomes, sandboxes. The
+// queues is the strip: init → ready → run → eval, sandboxes. The
 // bars shrink until it fits.
 func (p *gaugePane) queues(w int) line {
 	var l line
@@ -228,12 +229,12 @@ func (p *gaugePane) strip(bar int) line {
 		}
 		l.add(dim, " │ ")
 		l = append(l, queue("eval", s.Eval, bar)...)
-		l.add(dim, " │ ")
-	}
-	l = append(l, p.outcomes()...)
-	if s := p.status; s != nil && !p.gone {
 		l.add(dim, " │ sandboxes ")
 		l.add(plain, fmt.Sprint(s.Live)+limit(s.MaxLive))
+	} else if p.gone {
+		l.add(dim, "no queues: no process works on this run")
+	} else {
+		l.add(dim, "no queues: the engine has not reported yet")
 	}
 	return l
 }
@@ -266,21 +267,4 @@ func meter(share float64, n int, r role) line {
 		full = 1
 	}
 	return line{{r, strings.Repeat("▮", full)}, {dim, strings.Repeat("▯", n-full)}}
-}
-
-// outcomes counts what has ended. Masked ones are counted on both sides: a
-// masked trajectory may carry a reward.
-func (p *gaugePane) outcomes() line {
-	c := p.tally
-	l := line{{dim, "done "}, {plain, fmt.Sprintf("%d/%d", c.ended, c.all)}}
-	l.add(good, fmt.Sprintf(" ✔%d", c.solved))
-	l.add(plain, fmt.Sprintf(" ✘%d", c.unsolved))
-	if c.absent > 0 {
-		l.add(dim, fmt.Sprintf(" –%d", c.absent))
-	}
-	l.add(warn, fmt.Sprintf(" ⊘%d", c.masked))
-	if c.intervened > 0 {
-		l.add(person, fmt.Sprintf(" ✎%d", c.intervened))
-	}
-	return l
 }

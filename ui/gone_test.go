@@ -80,6 +80,7 @@ func TestPrefixHits(t *testing.T) {
 	line := func() string {
 		for _, r := range strings.Split(ansi.Strip(b.w.View()), "\n") {
 			if _, rest, ok := strings.Cut(r, "prefix hits "); ok {
+				rest, _, _ = strings.Cut(rest, "  0 errors")
 				return strings.TrimSpace(rest)
 			}
 		}

@@ -63,7 +63,7 @@ func (w *Workbench) actKey(b *binding, k string) tea.Cmd {
 			w.toasts.add(w.now, note, say)
 		}
 	} else if s := w.scroller(); s != nil {
-		in := a.inner(a.view)
+		in := w.viewBox()
 		s.key(w.document(), k, in.w, in.h)
 	}
 	return nil

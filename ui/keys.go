@@ -22,6 +22,7 @@ const (
 	inSearch scope = "In a search of the repository"
 	inBreaks scope = "In the breakpoints"
 	inTokens scope = "In the tokens"
+	inTime   scope = "In the timeline"
 	inFind   scope = "While a text is looked for in a view"
 	inAcross scope = "In the list of places found"
 
@@ -33,7 +34,7 @@ const (
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inFind, inAcross, inOutput, inSearch, inBreaks, inWhatIf, inCompare, inMatrix, inVersus, inNarrow}
+var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inTime, inFind, inAcross, inOutput, inSearch, inBreaks, inWhatIf, inCompare, inMatrix, inVersus, inNarrow}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -94,17 +95,18 @@ func globalKeys() []binding {
 		{Binding: on("go to the other pane", "tab", "shift+tab"), name: "pane", scope: anywhere, do: doTab},
 		{Binding: on("the list", "1"), verb: "list", scope: anywhere, do: doGoto(listFocus, textTab)},
 		{Binding: on("the transcript", "2"), verb: "transcript", scope: anywhere, do: doGoto(viewFocus, textTab)},
-		{Binding: on("the patch", "3"), verb: "patch", scope: anywhere, do: doGoto(viewFocus, patchTab)},
+		{Binding: on("the patch; before it is taken what has changed by now, and again to look anew", "3"), verb: "patch", scope: anywhere, do: doGoto(viewFocus, patchTab)},
 		{Binding: on("the verifier's output", "4"), verb: "verifier", scope: anywhere, do: doGoto(viewFocus, verifierTab)},
 		{Binding: on("the events", "5"), verb: "events", scope: anywhere, do: doGoto(viewFocus, eventsTab)},
 		{Binding: on("the tokens of the turn, with logprobs and loss mask", "6"), verb: "tokens", scope: anywhere, do: doGoto(viewFocus, tokensTab)},
 		{Binding: on("the exact prompt and reply of the turn", "7"), verb: "raw", scope: anywhere, do: doGoto(viewFocus, rawTab)},
 		{Binding: on("the messages of the turn as JSON", "8"), verb: "json", scope: anywhere, do: doGoto(viewFocus, messagesTab)},
+		{Binding: on("the timeline: where the time of each turn went", "9"), verb: "timeline", scope: anywhere, do: doGoto(viewFocus, timelineTab)},
 		{Binding: on("the view before this one", "["), verb: "view-before", scope: anywhere, do: doTurnTab(-1)},
 		{Binding: on("the view after this one", "]"), verb: "view-after", scope: anywhere, do: doTurnTab(1)},
 		{Binding: on("give the pane the whole screen, and back", "z"), name: "zoom", scope: anywhere, do: doZoom},
 		{Binding: on("stay at the end as it grows, or stop that", "F"), name: "follow", scope: anywhere, do: doFollow},
-		{Binding: on("filter the list: every word must match, !word must not, tokens>8k turns<5 reward>=1 bound; in a view look for a text", "/"), name: "filter", scope: anywhere, do: doSlash},
+		{Binding: on("filter the list: every word must match, !word must not, tokens>8k turns<5 reward>=1 bound; in a view look for a text", "/"), name: "filter", scope: anywhere, can: canSlash, do: doSlash},
 		{Binding: on("look for a text in all turns of all trajectories", acrossKey), name: "find all", scope: anywhere, do: doAcross},
 		{Binding: on("copy: the chosen name in the list, the block under the cursor elsewhere", "y"), verb: "copy", scope: anywhere, can: canCopy, do: doCopy},
 		{Binding: on("copy the run's id and the chosen name", "Y"), verb: "copy-id", scope: anywhere, do: doCopyID},
@@ -153,6 +155,8 @@ func paneKeys() []binding {
 		{Binding: on("to the one before", "K"), name: "low before", scope: inTokens},
 		{Binding: on("another threshold: −2, −3, −4.6, −1", "T"), name: "threshold", scope: inTokens},
 
+		{Binding: on("go to the turn in the transcript", "enter"), name: "go there", scope: inTime, can: canGoTimed, do: doGoTimed},
+
 		{Binding: on("to the next place; without a capital letter both cases count", "n"), name: "next", scope: inFind, do: doFindNext(1)},
 		{Binding: on("to the one before", "N"), name: "before", scope: inFind, do: doFindNext(-1)},
 
@@ -197,6 +201,9 @@ func (w *Workbench) here() (list []scope) {
 	}
 	if w.atTokens() {
 		list = append(list, inTokens)
+	}
+	if w.atTimeline() {
+		list = append(list, inTime)
 	}
 	return append(list, inView)
 }

@@ -60,7 +60,7 @@ func (p *listPane) rebuildAt(instance string, id int) {
 		g := &p.groups[gi]
 		g.shown = g.shown[:0]
 		for mi, t := range g.members {
-			if matches(t, terms) {
+			if matches(t, terms, p.now) {
 				g.shown = append(g.shown, mi)
 			}
 		}

@@ -83,7 +83,7 @@ func memberRow(t sessions.Trajectory, c columns, now time.Time) line {
 	if width(last)+width(extra)+1 <= c.last {
 		last += " " + extra
 	}
-	l.add(r, pad(last, c.last))
+	l = append(l, withTags(last, r, t.Tags, c.last)...)
 	rr := plain
 	if t.Reward == nil {
 		rr = dim
@@ -93,6 +93,15 @@ func memberRow(t sessions.Trajectory, c columns, now time.Time) line {
 	l.add(rr, padLeft(reward(t.Reward), 7))
 	l.add(plain, " ")
 	return append(l, marks(t)...)
+}
+
+// withTags puts as much of the tags behind a text as w columns hold.
+func withTags(text string, r role, tags []string, w int) line {
+	room := w - width(text) - 2
+	if len(tags) == 0 || room < 4 {
+		return line{{r, pad(text, w)}}
+	}
+	return line{{r, text}, {person, pad(" #"+cut(cleanLine(strings.Join(tags, " #")), room), w-width(text))}}
 }
 
 // lastOf is what the trajectory did last: why it ended, where it is held, or
@@ -165,7 +174,7 @@ func (p *listPane) groupRow(g group, c columns) line {
 func reward2(m float64) string { return fmt.Sprintf("%.2f", m) }
 
 // haystack is the words a filter can match: state, reason, tool, and masked,
-// intervened, dropped, solved, wrong, tag=WORD, and the note.
+// intervened, drift, dropped, solved, wrong, tag=WORD, and the note.
 func haystack(t sessions.Trajectory) string {
 	parts := []string{t.Key.String(), looks(t).word, string(t.Held), t.HeldWhy, string(t.HeldAt), t.Tool, t.Finish, "reward=" + reward(t.Reward)}
 	if t.Mask() != "" {
@@ -183,6 +192,9 @@ func haystack(t sessions.Trajectory) string {
 	}
 	if t.Dropped {
 		parts = append(parts, "dropped")
+	}
+	if t.Breaks > 0 {
+		parts = append(parts, "drift")
 	}
 	for _, tag := range t.Tags {
 		parts = append(parts, "tag="+tag)

@@ -135,10 +135,15 @@ func (w *Workbench) loadPage() tea.Cmd {
 	want := pageKey{t.Key, t.Attempt, w.tab}
 	if w.pageKey != want {
 		w.pageKey, w.page, w.pageStale = want, nil, true
+		w.look.asked = true
 		w.events, w.eventsSeq = nil, 0
 	}
 	if !w.pageStale && (w.tab != eventsTab || w.eventsSeq >= w.seq) {
 		return nil
+	}
+	look := w.looker(t)
+	if look != nil && !w.mayLook() {
+		return nil // it stays stale, and is asked for at a later tick
 	}
 	w.pageLoading, w.pageStale = true, false
 	from, seen := w.eventsSeq, w.seq
@@ -147,7 +152,7 @@ func (w *Workbench) loadPage() tea.Cmd {
 		m := pageMsg{key: want, seq: from}
 		switch want.tab {
 		case patchTab:
-			m.page, m.err = readPatch(ctx, r, t)
+			m.page, m.err = readPatch(ctx, r, t, look)
 		case verifierTab:
 			m.page, m.err = readVerifier(ctx, r, t)
 		case eventsTab:
@@ -184,34 +189,6 @@ func (w *Workbench) applyPage(m pageMsg) {
 
 // keptEvents bounds the events view to the newest.
 const keptEvents = 5000
-
-// readPatch tells an absent patch from an empty one.
-func readPatch(ctx context.Context, r sessions.Reader, t sessions.Trajectory) (*page, error) {
-	data, err := r.Patch(ctx, t.Key)
-	switch {
-	case err != nil:
-		return nil, err
-	case data == nil:
-		return textPage("No patch yet: it is taken when the run stage ends.", prose, dim), nil
-	case len(data) == 0:
-		return textPage("The patch is empty: nothing in the repository was changed.", prose, dim), nil
-	}
-	return textPage(string(data), diff, plain), nil
-}
-
-// readVerifier says whether there is nothing yet or nothing at all.
-func readVerifier(ctx context.Context, r sessions.Reader, t sessions.Trajectory) (*page, error) {
-	data, err := r.EvalLog(ctx, t.Key)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(data) == 0 && t.State.Ended():
-		return textPage("The verifier left no output.", prose, dim), nil
-	case len(data) == 0:
-		return textPage("The verifier has not run yet.", prose, dim), nil
-	}
-	return textPage(string(data), prose, plain), nil
-}
 
 // readEvents takes the trajectory's events after seq, page by page.
 func readEvents(ctx context.Context, r sessions.Reader, key sessions.Key, seq int64) ([]sessions.Event, int64, error) {

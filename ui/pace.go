@@ -29,12 +29,12 @@ func (p *gaugePane) pace(w int, now time.Time) line {
 	s := p.status
 	switch {
 	case p.ended:
-		return append(l, p.over()...)
+		return append(l, p.over(w)...)
 	case s == nil:
 		l.add(dim, "no gauges: the engine has not reported yet")
 		return l
 	case p.gone:
-		return append(l, p.over()...)
+		return append(l, p.over(w)...)
 	case p.silent(now):
 		l.add(warn, "no news for "+age(now.Sub(s.At)))
 		l.add(dim, ": if its process is gone, rollbench resume goes on")
@@ -122,7 +122,7 @@ func (p *gaugePane) paceParts(now time.Time) []part {
 	}
 	parts := []part{
 		{0, limit}, {2, why}, {3, rate},
-		{1, line{{dim, "  ETA "}, {plain, eta(s.ETA)}}},
+		{1, line{{dim, "  ETA "}, {plain, eta(s.Forecast)}}}, {2, line{{dim, etaSpread(s.Forecast)}}},
 	}
 	if s.Stall != nil {
 		parts = []part{{0, stalled(s.Stall)}}
@@ -272,7 +272,7 @@ func (p *gaugePane) old(now time.Time) line {
 
 // over says how the run ended (all trajectories did, or it was stopped), and
 // how to take the data along.
-func (p *gaugePane) over() line {
+func (p *gaugePane) over(w int) line {
 	if p.tally.still > 0 {
 		return line{{warn, "stopped"}, {dim, fmt.Sprintf(": %d have not ended, rollbench resume goes on", p.tally.still)}}
 	}
@@ -281,21 +281,47 @@ func (p *gaugePane) over() line {
 		l.add(dim, "  ")
 		l.add(strong, p.next)
 	}
-	if m, n := p.tally.mean(), p.tally.ended-p.tally.absent; n > 0 {
-		l.add(dim, "  mean reward ")
-		l.add(plain, reward2(m))
-		l.add(dim, fmt.Sprintf(" over %d", n))
+	if why := p.verdicts.masked(w - l.width() - 12); why != nil && w >= 100 {
+		l.add(dim, "  masked: ")
+		l = append(l, why...)
 	}
 	return l
 }
 
-// eta is N/A until enough trajectories have ended to tell.
-func eta(d *time.Duration) string {
-	if d == nil {
-		return "N/A"
+// eta is – until enough trajectories have ended to tell.
+func eta(f *engine.Forecast) string {
+	if f == nil {
+		return "–"
 	}
-	if *d < time.Minute {
-		return fmt.Sprintf("%d s", int(d.Seconds()))
+	number, name := etaIn(f)
+	return number(f.ETA) + name
+}
+
+// etaSpread is how sure it is, in the unit of the ETA: " (19–41)", " (≥19)" where
+// nothing bounds it.
+func etaSpread(f *engine.Forecast) string {
+	if f == nil {
+		return ""
 	}
-	return fmt.Sprintf("%d min", int(d.Minutes()+0.5))
+	number, _ := etaIn(f)
+	low := number(f.Low)
+	switch {
+	case f.High == nil:
+		return " (≥" + low + ")"
+	case number(*f.High) == low:
+		return ""
+	}
+	return " (" + low + "–" + number(*f.High) + ")"
+}
+
+// etaIn chooses the unit of an ETA.
+func etaIn(f *engine.Forecast) (number func(time.Duration) string, name string) {
+	unit, name, digits := time.Minute, " min", 0
+	switch {
+	case f.ETA < time.Minute:
+		unit, name = time.Second, " s"
+	case f.ETA >= 2*time.Hour:
+		unit, name, digits = time.Hour, " h", 1
+	}
+	return func(d time.Duration) string { return strconv.FormatFloat(float64(d)/float64(unit), 'f', digits, 64) }, name
 }

@@ -16,7 +16,7 @@ import (
 // need names of their own.
 func TestEveryRowIsAVerb(t *testing.T) {
 	slug := regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
-	together := [][]scope{{debugger, anywhere, inList}, {debugger, anywhere, inView, inTokens, inFind}}
+	together := [][]scope{{debugger, anywhere, inList}, {debugger, anywhere, inView, inTokens, inFind}, {debugger, anywhere, inView, inTime}}
 	for _, s := range []scope{inAcross, inOutput, inSearch, inBreaks, inWhatIf, inCompare, inMatrix, inVersus, inNarrow} {
 		together = append(together, []scope{s})
 	}
@@ -170,7 +170,7 @@ func TestPaletteErrors(t *testing.T) {
 		{":theme <enter>", "theme needs THEME"},
 		{":goto nowhere<enter>", `goto: there is no INSTANCE#ID "nowhere"`},
 		{":turn 99<enter>", `turn "99": there are turns 1 to 18`},
-		{":sort beauty<enter>", `there is no column "beauty": use queue-order, #, instance, state, turn, tokens, time, last/finish, reward`},
+		{":sort beauty<enter>", `there is no column "beauty": use queue-order, #, instance, state, turn, tokens, time, last/finish, reward, budget, tool, finish-reason, drift, intervened, tag`},
 		{":sort turn sideways<enter>", `"sideways": sort turn up, or down`},
 		{":limits runs=4<enter>", `"runs=4": write init, run, eval, sandboxes, ready=NUMBER, 0 for none`},
 		{":limits run=x<enter>", `max_parallel_agents is "x": use a whole number, 0 for none`},

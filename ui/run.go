@@ -29,6 +29,7 @@ type Options struct {
 	Search   Searcher             // nil: no repository is indexed
 	Runs     Runs                 // nil: this run cannot be compared with others
 	Tools    []engine.Tool        // of the policy; nil: not known
+	Look     Looker               // nil: nobody can look into a sandbox
 	// Spell gives texts of ids that the session does not know, as far as they can be
 	// told; nil: they are not.
 	Spell   func(ctx context.Context, ids []int32) (map[int32]string, error)

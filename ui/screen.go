@@ -107,7 +107,11 @@ func (w *Workbench) drawView(a arrangement) []string {
 	if w.atTokens() {
 		rows, follow = w.tokens.render(&w.th, in.w, in.h, has), w.tokens.follow
 	} else if s := w.scroller(); s != nil {
-		rows = s.render(&w.th, w.document(), in.w, in.h, has)
+		body := w.viewBox()
+		rows = s.render(&w.th, w.document(), body.w, body.h, has)
+		if w.atTimeline() {
+			rows = w.drawTimeline(in, rows)
+		}
 		follow = s.follow
 	}
 	return w.dress(a, a.view, has, w.viewCaption(a, follow), rows)

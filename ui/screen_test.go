@@ -59,6 +59,7 @@ func (b *bench) send(m tea.Msg) {
 	b.w.settle()
 	b.do(b.w.loadTurns())
 	b.do(b.w.loadTokens())
+	b.do(b.w.loadTimelines())
 	b.do(b.w.loadPage())
 	b.do(b.w.loadHistory())
 	b.do(b.w.loadOutput())
@@ -76,7 +77,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	switch m := m.(type) {
 	case crashMsg:
 		b.t.Fatal(m.what)
-	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg, comparisonMsg, shellMsg, shellLeftMsg:
+	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, timelineMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg, comparisonMsg, shellMsg, shellLeftMsg:
 		b.send(m)
 	}
 }
@@ -254,7 +255,7 @@ func TestNoColor(t *testing.T) {
 // a run without any gauge are said to be so.
 func TestOtherHeads(t *testing.T) {
 	bare := fakeWhole()
-	bare.status.Endpoints[0].Gauges, bare.status.GPUs, bare.status.ETA, bare.status.LimitedBy = nil, nil, nil, ""
+	bare.status.Endpoints[0].Gauges, bare.status.GPUs, bare.status.Forecast, bare.status.LimitedBy = nil, nil, nil, ""
 	bare.status.Endpoints[0].Healthy, bare.status.Endpoints[0].Problem = false, "connection refused: is the server up?"
 	many := fakeWhole()
 	for i := 2; i < 12; i++ {
@@ -275,6 +276,9 @@ func TestOtherHeads(t *testing.T) {
 	silent.status = nil
 	gone := fakeWhole()
 	gone.status.At = fakeNow().Add(-time.Minute)
+	hosts := fakeWhole()
+	hosts.status.GPUs[0].Host, hosts.status.GPUs[1].Host = "node3", "node-with-a-long-name.cluster"
+	hosts.status.GPUs = append(hosts.status.GPUs, engine.GPU{Host: "node3", Index: 1, Part: "2", Util: ptr(0.5), Celsius: ptr(50.0)})
 	several, crowd, dead := fakeWhole(), fakeWhole(), fakeWhole()
 	several.endpoints(3, 1)
 	crowd.endpoints(12, 2)
@@ -285,6 +289,7 @@ func TestOtherHeads(t *testing.T) {
 		change func(*Options)
 	}{
 		{"head-3endpoints", several, nil}, {"head-12endpoints", crowd, nil}, {"head-endpoints-down", dead, nil},
+		{"head-hosts", hosts, nil},
 		{"head-bare", bare, nil}, {"head-12gpus", many, nil}, {"head-simulated", sim, nil}, {"head-paused", paused, nil}, {"head-long", long, nil},
 		{"head-finished", finished, func(o *Options) { o.Export = fakeExport }},
 		{"head-watched", paused, func(o *Options) { o.Commands = nil }},
@@ -294,7 +299,7 @@ func TestOtherHeads(t *testing.T) {
 		for _, wh := range [][2]int{{80, 24}, {120, 40}} {
 			b := open(t, v.f, wh[0], wh[1], v.change)
 			rows := strings.Split(b.w.View(), "\n")
-			b.checkText(v.name+"-"+thousands(int64(wh[0])), strings.Join(append(rows[:6:6], rows[len(rows)-1]), "\n"))
+			b.checkText(v.name+"-"+thousands(int64(wh[0])), strings.Join(append(rows[:8:8], rows[len(rows)-1]), "\n"))
 		}
 	}
 }

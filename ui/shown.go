@@ -29,6 +29,15 @@ func (w *Workbench) document() document {
 	if c := w.cache(w.tab); c != nil {
 		return c
 	}
+	if w.tab == timelineTab {
+		if d := w.timelineOf(); d != nil {
+			return d
+		}
+		return w.timelineNote()
+	}
+	if w.verifier.page != nil && w.verifier.key == t.Key {
+		return w.verifier.page
+	}
 	if w.page != nil && w.pageKey == (pageKey{t.Key, t.Attempt, w.tab}) {
 		return w.page
 	}
@@ -55,10 +64,16 @@ func (w *Workbench) scroller() *scroller {
 	}
 	s := w.scrolls[k]
 	if s == nil {
-		s = &scroller{follow: one && (w.tab.ofTurn() || w.tab == eventsTab)}
+		s = &scroller{follow: one && (w.tab.ofTurn() || w.tab == eventsTab || w.tab == verifierTab && t.State == sessions.Evaluating)}
 		w.scrolls[k] = s
 	}
 	return s
+}
+
+// atTimeline: the view shows where the time of each turn went.
+func (w *Workbench) atTimeline() bool {
+	_, one := w.list.chosen()
+	return one && w.tab == timelineTab
 }
 
 // atTokens: the view shows the tokens of a turn.

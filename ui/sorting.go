@@ -23,23 +23,51 @@ var sortColumns = []struct {
 	name string
 	down bool // what one wants to see first
 	less func(a, b sessions.Trajectory, now time.Time) int
+	// has: the trajectory has a value. Those without come last both ways: absent is
+	// neither high nor low. nil: all have.
+	has func(t sessions.Trajectory) bool
 }{
 	{name: "queue order"},
-	{"#", false, func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(a.ID, b.ID) }},
-	{"instance", false, func(a, b sessions.Trajectory, _ time.Time) int { return strings.Compare(a.Instance, b.Instance) }},
-	{"state", false, func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(stateRank(a), stateRank(b)) }},
-	{"turn", true, func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(a.Turn, b.Turn) }},
-	{"tokens", true, func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(a.Tokens, b.Tokens) }},
-	{"time", true, func(a, b sessions.Trajectory, now time.Time) int { return cmp.Compare(spent(a, now), spent(b, now)) }},
-	{"last/finish", false, func(a, b sessions.Trajectory, now time.Time) int {
+	{name: "#", less: func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(a.ID, b.ID) }},
+	{name: "instance", less: func(a, b sessions.Trajectory, _ time.Time) int { return strings.Compare(a.Instance, b.Instance) }},
+	{name: "state", less: func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(stateRank(a), stateRank(b)) }},
+	{name: "turn", down: true, less: func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(a.Turn, b.Turn) }},
+	{name: "tokens", down: true, less: func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(a.Tokens, b.Tokens) }},
+	{name: "time", down: true, less: func(a, b sessions.Trajectory, now time.Time) int { return cmp.Compare(spent(a, now), spent(b, now)) }},
+	{name: "last/finish", less: func(a, b sessions.Trajectory, now time.Time) int {
 		x, _, _ := lastOf(a, now)
 		y, _, _ := lastOf(b, now)
 		return strings.Compare(x, y)
 	}},
-	{"reward", true, func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(*a.Reward, *b.Reward) }},
+	{name: "reward", down: true, less: func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(*a.Reward, *b.Reward) },
+		has: func(t sessions.Trajectory) bool { return t.Reward != nil }},
+
+	// What has no column of its own: in marks, in the title of the transcript.
+	{name: "budget", down: true, less: func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(budgetShare(a), budgetShare(b)) },
+		has: func(t sessions.Trajectory) bool { return t.Budget > 0 }},
+	{name: "tool", less: func(a, b sessions.Trajectory, _ time.Time) int { return strings.Compare(a.Tool, b.Tool) },
+		has: func(t sessions.Trajectory) bool { return t.Tool != "" }},
+	{name: "finish reason", less: func(a, b sessions.Trajectory, _ time.Time) int { return strings.Compare(a.Finish, b.Finish) },
+		has: func(t sessions.Trajectory) bool { return t.Finish != "" }},
+	{name: "drift", down: true, less: func(a, b sessions.Trajectory, _ time.Time) int { return cmp.Compare(a.Breaks, b.Breaks) }},
+	{name: "intervened", down: true, less: func(a, b sessions.Trajectory, _ time.Time) int { return compareBools(a.Intervened, b.Intervened) }},
+	{name: "tag", less: func(a, b sessions.Trajectory, _ time.Time) int { return slices.Compare(a.Tags, b.Tags) },
+		has: func(t sessions.Trajectory) bool { return len(t.Tags) > 0 }},
 }
 
-const rewardColumn = 8
+// budgetShare is how much of its token budget a trajectory has used.
+func budgetShare(t sessions.Trajectory) float64 { return float64(t.Tokens) / float64(max(t.Budget, 1)) }
+
+// compareBools has false first.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
 
 // stateRank puts what wants a person first, then what goes on, then what is over.
 func stateRank(t sessions.Trajectory) int {
@@ -58,21 +86,14 @@ func spent(t sessions.Trajectory, now time.Time) time.Duration {
 	return 0
 }
 
-// compare two trajectories. One without a reward comes last both ways: absent is
-// neither high nor low.
+// compare two trajectories.
 func (s sorting) compare(a, b sessions.Trajectory, now time.Time) int {
 	c := sortColumns[s.by]
 	if c.less == nil {
 		return 0
 	}
-	if s.by == rewardColumn && (a.Reward == nil || b.Reward == nil) {
-		switch {
-		case a.Reward != nil:
-			return -1
-		case b.Reward != nil:
-			return 1
-		}
-		return 0
+	if c.has != nil && !(c.has(a) && c.has(b)) {
+		return -compareBools(c.has(a), c.has(b))
 	}
 	n := c.less(a, b, now)
 	if s.down {

@@ -18,19 +18,20 @@ const (
 	tokensTab
 	rawTab
 	messagesTab
+	timelineTab
 	tabs
 )
 
 // Names of the tabs, in full and where there is little room.
 var (
-	tabNames  = [tabs]string{"text", "patch", "verifier", "events", "tokens", "raw", "messages"}
-	tabShorts = [tabs]string{"text", "patch", "eval", "events", "tokens", "raw", "json"}
+	tabNames  = [tabs]string{"text", "patch", "verifier", "events", "tokens", "raw", "messages", "timeline"}
+	tabShorts = [tabs]string{"text", "patch", "eval", "events", "tok", "raw", "json", "time"}
 )
 
 // ofTurn reports whether the tab shows turns: going from one to another of them
 // stays at the same turn.
 func (t tab) ofTurn() bool {
-	return t == textTab || t == tokensTab || t == rawTab || t == messagesTab
+	return t == textTab || t == tokensTab || t == rawTab || t == messagesTab || t == timelineTab
 }
 
 // ofPage reports whether the tab shows what is read as a whole.
@@ -92,6 +93,9 @@ func doGoto(p pane, t tab) func(*Workbench) tea.Cmd {
 	return func(w *Workbench) tea.Cmd {
 		w.focus = p
 		if p == viewFocus {
+			if t == patchTab && t == w.tab {
+				w.lookAgain()
+			}
 			w.toTab(t)
 		}
 		return nil

@@ -80,6 +80,9 @@ func (s *section) stream(st engine.Stream, now time.Time) {
 		label = toolLabel(st.What)
 		what = "▶ turn " + fmt.Sprint(st.Turn) + ": " + label + " is running"
 	}
+	if st.What == engine.VerifierName {
+		what, label = "◕ the verifier runs in a fresh sandbox", "verifier"
+	}
 	s.title(line{{live, cleanLine(what)}}, age(now.Sub(st.Since)))
 	if text := trim(st.Text); text != "" {
 		s.add(block{id: "stream", label: label, labelRole: live, body: plain, text: text})

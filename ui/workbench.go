@@ -43,6 +43,7 @@ type Workbench struct {
 	raws      turnCache
 	messages  turnCache
 	tokens    tokenView
+	timelines timelines
 	seen      tab // the view of turns looked at last
 	scrolls   map[scrollKey]*scroller
 	toasts    toasts
@@ -78,6 +79,8 @@ type Workbench struct {
 	page        *page
 	pageStale   bool
 	pageLoading bool
+	look        lookAt
+	verifier    livePage
 	events      []sessions.Event
 	eventsSeq   int64
 }
@@ -149,6 +152,8 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		w.applyTurns(m)
 	case tokensMsg:
 		w.applyTokens(m)
+	case timelineMsg:
+		w.applyTimelines(m)
 	case pageMsg:
 		w.applyPage(m)
 	case pieceMsg:

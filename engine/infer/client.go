@@ -67,8 +67,11 @@ type Client struct {
 	versionAt atomic.Pointer[string] // route that names it, "" for none
 	mode      atomic.Pointer[string] // of the logprobs
 
-	scrapes sync.Mutex // guards last
+	scrapes sync.Mutex // guards last and gpus
 	last    counters
+	gpus    []GPU
+
+	errors atomic.Int64 // attempts that failed
 
 	asides sync.Mutex // guards closed, and that nothing is added to side once it is
 	closed bool

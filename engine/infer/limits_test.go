@@ -192,6 +192,16 @@ func TestRetries(t *testing.T) {
 						t.Errorf("requests at %v, want %v tenths of a second", f.at, c.at)
 					}
 				}
+				failed := len(c.at)
+				switch c.want {
+				case "":
+					failed--
+				case "overflow": // the prompt's fault
+					failed = 0
+				}
+				if n := client.Errors(); n != int64(failed) {
+					t.Errorf("%d errors counted, want %d", n, failed)
+				}
 			})
 		})
 	}

@@ -46,9 +46,10 @@ func (c *Client) Scrape(ctx context.Context) (Gauges, error) {
 		queries:   value(found.total("vllm:prefix_cache_queries_total", "vllm:prefix_cache_queries", "vllm:gpu_prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries")),
 		hits:      value(found.total("vllm:prefix_cache_hits_total", "vllm:prefix_cache_hits", "vllm:gpu_prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits")),
 	}
+	gpus := ReadGPUs(data)
 	c.scrapes.Lock()
 	before := c.last
-	c.last = now
+	c.last, c.gpus = now, gpus
 	c.scrapes.Unlock()
 	g.TokensPerSec, g.PrefixHitRate = now.rates(before)
 	if g.TokensPerSec == nil && math.IsNaN(now.generated) {
@@ -128,34 +129,40 @@ func readMetrics(text []byte) (found metricSet, known bool) {
 	return found, len(found) > 0
 }
 
-// readSample splits `name{labels} value [timestamp]`. A label's value may hold
-// braces and spaces within its quotes.
+// readSample is a sample of a server we know, its name as metricName has it.
 func readSample(line string) (name string, value float64, ok bool) {
-	end := strings.IndexAny(line, "{ \t")
-	if end <= 0 || line[0] == '#' {
-		return "", 0, false
-	}
-	name, ok = metricName(line[:end])
+	name, _, value, ok = splitSample(line)
 	if !ok {
 		return "", 0, false
+	}
+	name, ok = metricName(name)
+	return name, value, ok
+}
+
+// splitSample splits `name{labels} value [timestamp]`. A label's value may hold
+// braces and spaces within its quotes.
+func splitSample(line string) (name, labels string, value float64, ok bool) {
+	end := strings.IndexAny(line, "{ \t")
+	if end <= 0 || line[0] == '#' {
+		return "", "", 0, false
 	}
 	rest := line[end:]
 	if rest[0] == '{' {
 		close := labelsEnd(rest)
 		if close < 0 {
-			return "", 0, false
+			return "", "", 0, false
 		}
-		rest = rest[close+1:]
+		labels, rest = rest[1:close], rest[close+1:]
 	}
 	fields := strings.Fields(rest)
 	if len(fields) == 0 || len(fields) > 2 {
-		return "", 0, false
+		return "", "", 0, false
 	}
 	value, err := strconv.ParseFloat(fields[0], 64)
 	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-		return "", 0, false
+		return "", "", 0, false
 	}
-	return name, value, true
+	return line[:end], labels, value, true
 }
 
 // labelsEnd is the index of the brace that closes the labels, -1 for none.

@@ -20,6 +20,7 @@ const (
 func (c *Client) retry(ctx context.Context, try func(n int) error) error {
 	for n := 0; ; n++ {
 		err := try(n)
+		c.countError(err)
 		if err == nil || !retriable(err) {
 			return err
 		}
@@ -45,6 +46,18 @@ func (c *Client) retry(ctx context.Context, try func(n int) error) error {
 		}
 	}
 }
+
+// countError counts an attempt that failed by the endpoint's fault or load: not one
+// that the caller ended, nor a prompt that is too long.
+func (c *Client) countError(err error) {
+	var e *Error
+	if errors.As(err, &e) && e.Kind != Overflow {
+		c.errors.Add(1)
+	}
+}
+
+// Errors is how many attempts have failed so far, also those that were tried again.
+func (c *Client) Errors() int64 { return c.errors.Load() }
 
 func retriable(err error) bool {
 	var e *Error

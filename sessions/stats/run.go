@@ -83,8 +83,9 @@ func Read(ctx context.Context, s sessions.Reader) (*Run, error) {
 	return r, r.Follow(ctx, s)
 }
 
-// Follow sees the events that were committed since the last one seen.
-func (r *Run) Follow(ctx context.Context, s sessions.Reader) error {
+// Follow sees the events that were committed since the last one seen, and shows each
+// to those who want to see it as well.
+func (r *Run) Follow(ctx context.Context, s sessions.Reader, also ...func(sessions.Event) error) error {
 	for {
 		events, err := s.Since(ctx, r.seq, 1000)
 		if err != nil || len(events) == 0 {
@@ -93,6 +94,11 @@ func (r *Run) Follow(ctx context.Context, s sessions.Reader) error {
 		for _, e := range events {
 			if err := r.See(e); err != nil {
 				return err
+			}
+			for _, see := range also {
+				if err := see(e); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -87,21 +87,22 @@ func readStats(ctx context.Context, id string) (s runStats, err error) {
 		return s, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	run, err := stats.Read(ctx, r)
-	if err != nil {
+	return statsOf(ctx, r)
+}
+
+// statsOf a run, its events read once.
+func statsOf(ctx context.Context, r sessions.Reader) (runStats, error) {
+	s := runStats{Run: r.Run().ID, Simulated: r.Run().Simulate, Members: len(r.Run().Members), Limits: []at[sessions.Limits]{}, Struck: []struckLimit{}}
+	run := stats.New(r.Run())
+	if err := run.Follow(ctx, r, s.seeLimits); err != nil {
 		return s, err
 	}
-	s = runStats{Run: r.Run().ID, Simulated: r.Run().Simulate, Members: len(r.Run().Members), Tools: run.Tools(),
-		Limits: []at[sessions.Limits]{}, Struck: []struckLimit{}}
 	stages := run.Stages()
-	s.Stages = byStage[stats.Stage]{stages[0], stages[1], stages[2]}
+	s.Stages, s.Tools = byStage[stats.Stage]{stages[0], stages[1], stages[2]}, run.Tools()
 	for _, t := range run.Times() {
 		if t.Ended {
 			s.Ended++
 		}
-	}
-	if err := s.readLimits(ctx, r); err != nil {
-		return s, err
 	}
 	series, err := r.Series(ctx)
 	if err != nil {
@@ -110,33 +111,26 @@ func readStats(ctx context.Context, id string) (s runStats, err error) {
 	if s.Series, err = engine.Points(series); err != nil {
 		return s, err
 	}
-	s.Advice, err = engine.WhatIf(ctx, r)
+	s.Advice, err = engine.Advise(r.Run(), run)
 	return s, err
 }
 
-func (s *runStats) readLimits(ctx context.Context, r sessions.Reader) error {
-	for seq := int64(0); ; {
-		events, err := r.Since(ctx, seq, 1000)
-		if err != nil || len(events) == 0 {
-			return err
-		}
-		for _, e := range events {
-			seq = e.Seq
-			switch e.Kind {
-			case sessions.KindLimits:
-				l := at[sessions.Limits]{Time: e.Time}
-				err = json.Unmarshal(e.Data, &l.Fact)
-				s.Limits = append(s.Limits, l)
-			case sessions.KindLimit:
-				l := struckLimit{Time: e.Time, Key: e.Key}
-				err = json.Unmarshal(e.Data, &l.LimitStruck)
-				s.Struck = append(s.Struck, l)
-			}
-			if err != nil {
-				return fmt.Errorf("read event %d: %w", e.Seq, err)
-			}
-		}
+// seeLimits takes the limits that were set, and the time limits that struck.
+func (s *runStats) seeLimits(e sessions.Event) (err error) {
+	switch e.Kind {
+	case sessions.KindLimits:
+		l := at[sessions.Limits]{Time: e.Time}
+		err = json.Unmarshal(e.Data, &l.Fact)
+		s.Limits = append(s.Limits, l)
+	case sessions.KindLimit:
+		l := struckLimit{Time: e.Time, Key: e.Key}
+		err = json.Unmarshal(e.Data, &l.LimitStruck)
+		s.Struck = append(s.Struck, l)
 	}
+	if err != nil {
+		return fmt.Errorf("read event %d: %w", e.Seq, err)
+	}
+	return nil
 }
 
 // struckShown is how many struck limits the text lists; --json has all.
