@@ -45,12 +45,12 @@ func (j *jobs) close() {
 
 // job makes a tea.Cmd of f. Its context ends when the workbench closes.
 func (w *Workbench) job(f func(context.Context) tea.Msg) tea.Cmd {
-	j := w.jobs
+	j, epoch := w.jobs, w.epoch
 	return func() tea.Msg {
 		if !j.enter() {
 			return nil
 		}
 		defer j.wg.Done()
-		return f(j.ctx)
+		return w.aged(epoch, f(j.ctx))
 	}
 }

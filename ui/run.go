@@ -12,6 +12,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"rollbench/sessions"
+	"rollbench/ui/replay"
 )
 
 // ErrLeftRunning is Run's result when the person left while work was running:
@@ -28,7 +29,9 @@ type Options struct {
 	Search   Searcher             // nil: no repository is indexed
 	// Spell gives texts of ids that the session does not know, as far as they can be
 	// told; nil: they are not.
-	Spell   func(ctx context.Context, ids []int32) (map[int32]string, error)
+	Spell func(ctx context.Context, ids []int32) (map[int32]string, error)
+	// Replay is the recording that is replayed: Reader and Clock are its own then.
+	Replay  *replay.Player
 	Done    <-chan struct{} // closed when the engine has finished; nil: no engine here
 	NoColor bool
 	Theme   string // default, light, mono; "" asks COLORFGBG, else default

@@ -73,7 +73,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	m := cmd()
 	b.last = m
 	switch m.(type) {
-	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg:
+	case agedMsg, verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg:
 		b.send(m)
 	}
 }

@@ -64,6 +64,10 @@ type Workbench struct {
 	file       string // of the last export
 	complained string
 
+	epoch   int           // of a replay: how often it went back
+	rewound bool          // it has gone back, and how things were is not read yet
+	been    time.Duration // how far it was when that was told last
+
 	watching  bool                      // a watch is under way
 	ticking   bool                      // a tick is under way
 	feedback  map[sessions.Key][]string // injected, not yet carried by a model call
@@ -87,12 +91,20 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opt.Replay != nil {
+		opt.Reader, opt.Clock = opt.Replay, opt.Replay.Now
+	}
 	if opt.Clock == nil {
 		opt.Clock = time.Now
 	}
 	w := &Workbench{opt: opt, th: th, jobs: newJobs(ctx), table: keyTable(), scrolls: map[scrollKey]*scroller{}, feedback: map[sessions.Key][]string{}, now: opt.Clock()}
 	w.gauges.run, w.gauges.driven = opt.Reader.Run(), opt.Commands != nil
 	w.wake, w.stop = opt.Reader.Wake()
+	if opt.Replay != nil { // messages are read by a person's clock, not by the run's
+		w.toasts.clock = time.Now
+		w.settleReplay()
+		w.been = w.gauges.replay.At
+	}
 	return w, nil
 }
 
@@ -110,6 +122,7 @@ func (w *Workbench) Init() tea.Cmd {
 // Update routes a message, then asks for whatever the screen lacks.
 func (w *Workbench) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	w.now = w.opt.Clock()
+	w.settleReplay()
 	cmd := w.route(msg)
 	return w, tea.Batch(cmd, w.prepare())
 }
@@ -123,6 +136,8 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		return w.typed(m)
 	case dataMsg:
 		return w.applyData(m)
+	case agedMsg:
+		return w.routeAged(m)
 	case wakeMsg:
 		w.watching = false
 		return w.pull()
