@@ -189,6 +189,9 @@ func (w *Workbench) prepare() tea.Cmd {
 
 // settle the panes where they will be drawn; what is missing is noted.
 func (w *Workbench) settle() {
+	for _, c := range []*turnCache{&w.turns, &w.raws, &w.messages} {
+		clear(c.shown)
+	}
 	if t, one := w.list.chosen(); one {
 		w.turns.point(t.Key, t.Attempt)
 		w.turns.last = max(w.turns.last, t.Turn)
