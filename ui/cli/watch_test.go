@@ -288,8 +288,10 @@ func TestWatch(t *testing.T) {
 	tm.sees("grep -rn handler")
 	t.Logf("resident at most after opening: %d MiB", highWater(t, pid))
 	t.Logf("watching, %d events a second, the transcript of a live trajectory beside the list: %.1f %% of a core", watchedRate, 100*share(t, pid, *watchFor))
-	tm.keys("Escape", "Q")
-	tm.sees("init")
+	tm.keys("Escape")
+	<-time.After(time.Second)
+	tm.keys("Q")
+	tm.sees("over time")
 	t.Logf("the same, the queues: %.1f %%", 100*share(t, pid, *watchFor/2))
 	tm.keys("Escape")
 	walk(tm)
@@ -327,9 +329,16 @@ func walk(tm *terminal) {
 	}
 	tm.keys("?")
 	<-time.After(time.Second)
-	tm.keys("Escape", "m")
+	tm.keys("Escape")
 	<-time.After(time.Second)
-	tm.keys("Escape", "C-f", "handler_9", "Enter")
+	tm.keys("m")
+	<-time.After(time.Second)
+	tm.keys("Escape")
+	<-time.After(time.Second)
+	tm.keys("C-f", "handler_9", "Enter")
 	<-time.After(20 * time.Second)
-	tm.keys("Escape", "Escape", "1")
+	for _, k := range []string{"Escape", "Escape", "1"} { // together they would be another key
+		tm.keys(k)
+		<-time.After(time.Second)
+	}
 }
