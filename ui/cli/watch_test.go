@@ -291,7 +291,7 @@ func TestWatch(t *testing.T) {
 	tm.keys("Escape")
 	<-time.After(time.Second)
 	tm.keys("Q")
-	tm.sees("over time")
+	tm.sees("stages")
 	t.Logf("the same, the queues: %.1f %%", 100*share(t, pid, *watchFor/2))
 	tm.keys("Escape")
 	walk(tm)
