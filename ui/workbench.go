@@ -100,6 +100,9 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 	w := &Workbench{opt: opt, th: th, jobs: newJobs(ctx), table: keyTable(), scrolls: map[scrollKey]*scroller{}, feedback: map[sessions.Key][]string{}, now: opt.Clock()}
 	w.gauges.run, w.gauges.driven = opt.Reader.Run(), opt.Commands != nil
 	w.wake, w.stop = opt.Reader.Wake()
+	if opt.Notice != "" {
+		w.toasts.add(w.now, note, opt.Notice)
+	}
 	if opt.Replay != nil { // messages are read by a person's clock, not by the run's
 		w.toasts.clock = time.Now
 		w.settleReplay()
