@@ -135,7 +135,21 @@ func (a *app) showReplay(ctx context.Context, p *replay.Player) error {
 	if err != nil {
 		return err
 	}
-	going := func() (bool, error) { return !p.Position().Over, nil } // at its end nobody works on it any more
+	dir, err := home()
+	if err != nil {
+		return bad(err)
+	}
+	folder, err := sessions.Find(ctx, dir, p.Run().ID)
+	if err != nil {
+		return bad(err)
+	}
+	going := func() (bool, error) { // at the end of the recording it may go on all the same
+		if !p.Position().Over {
+			return true, nil
+		}
+		pid, err := sessions.WriterOf(folder)
+		return pid != 0, err
+	}
 	err = ui.Run(ctx, ui.Options{Replay: p, Written: going, WhatIf: whatIfOf(p), Spell: spellingOf(p.Run()), NoColor: os.Getenv("NO_COLOR") != "", Theme: c.UI.Theme})
 	if err != nil {
 		return &exit{1, fmt.Errorf("replay run %s: %w", p.Run().ID, err)}

@@ -315,3 +315,32 @@ func calls(m *moment) int {
 	}
 	return n
 }
+
+// The children of a fork are there from their first event on, and gone again before it.
+func TestForks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newTape(alice)
+		r.forks = []sessions.Key{{Instance: "alice", ID: 7}}
+		r.state(0, alice, sessions.Running)
+		r.state(10*time.Second, r.forks[0], sessions.Running)
+		r.state(20*time.Second, alice, sessions.Done)
+		p := play(t, r, 1)
+		p.Pause()
+		for _, c := range []struct {
+			at   time.Duration
+			rows int
+		}{{0, 1}, {9 * time.Second, 1}, {10 * time.Second, 2}, {20 * time.Second, 2}, {5 * time.Second, 1}} {
+			p.Skip(c.at - p.Position().At)
+			rows, _, err := p.Trajectories(t.Context())
+			if err != nil || len(rows) != c.rows {
+				t.Errorf("at %s there are %d, %v", c.at, len(rows), err)
+			}
+			if turns, err := p.Turns(t.Context(), r.forks[0], 0, 0, 0, false); err != nil || turns != nil {
+				t.Errorf("its turns are %v, %v", turns, err)
+			}
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

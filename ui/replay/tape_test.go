@@ -17,6 +17,7 @@ type tape struct {
 	series []json.RawMessage
 	gauge  json.RawMessage
 	closed bool
+	forks  []sessions.Key // rows that are no members
 }
 
 func newTape(members ...sessions.Key) *tape {
@@ -53,7 +54,7 @@ func (r *tape) Since(_ context.Context, seq int64, limit int) ([]sessions.Event,
 
 func (r *tape) Trajectories(context.Context) ([]sessions.Trajectory, int64, error) {
 	var rows []sessions.Trajectory
-	for _, k := range r.run.Members {
+	for _, k := range append(r.run.Members[:len(r.run.Members):len(r.run.Members)], r.forks...) {
 		row := sessions.NewTrajectory(k, t0)
 		for _, e := range r.events {
 			if e.Key == k {
