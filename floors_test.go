@@ -16,8 +16,9 @@ import (
 var floors = map[string][]string{
 	".":                       {"ui/cli"},
 	"ui/cli":                  {"*"},
-	"ui":                      {"engine", "engine/infer", "search", "sessions", "sessions/compare", "sessions/stats", "ui/quiet"},
+	"ui":                      {"engine", "engine/infer", "search", "sessions", "sessions/compare", "sessions/stats", "ui/quiet", "ui/replay"},
 	"ui/quiet":                {},
+	"ui/replay":               {"engine", "engine/infer", "sessions", "sessions/stats"},
 	"engine":                  {"engine/agent", "engine/breaks", "engine/calls", "engine/dispatch", "engine/infer", "engine/task", "tools", "tools/follow", "tools/mcp", "sandbox", "sandbox/pool", "search", "sessions", "sessions/stats"},
 	"engine/agent":            {"engine/breaks", "engine/calls", "engine/infer", "tools", "sandbox", "sessions"},
 	"engine/breaks":           {"sessions", "tools"},

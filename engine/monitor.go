@@ -133,7 +133,7 @@ func (e *Engine) Status() *Status {
 		Breakpoints: e.breaks.List(), Human: e.human(),
 		Held: q.Held, Ended: e.endedMembers(), Live: q.Live, MaxLive: q.MaxLive, Warm: e.pool.Warm(), Limits: e.Limits(), Adaptive: e.opt.Config.Dispatcher.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
 		Endpoints: e.fleet.snapshot(), GPUs: e.seeGPUs(),
-		PerMinute: perMinute(ended, span), Forecast: forecast(q.Left-q.Held, ended, span),
+		PerMinute: perMinute(ended, span), Forecast: Foresee(q.Left-q.Held, ended, span),
 		Streams: e.streams.snapshot(), Notes: e.notes.snapshot(),
 	}
 	return s

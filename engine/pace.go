@@ -80,9 +80,9 @@ type Forecast struct {
 	High *time.Duration `json:"high_ns"`
 }
 
-// forecast of left ends from n ends in a span, nil while too few have ended. Ends
+// Foresee left ends from n ends in a span, nil while too few have ended. Ends
 // come as in a Poisson process: n vary by √n, and so do those that are left.
-func forecast(left, n int, span time.Duration) *Forecast {
+func Foresee(left, n int, span time.Duration) *Forecast {
 	if left <= 0 || n < fewest || span < time.Second {
 		return nil
 	}

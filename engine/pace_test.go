@@ -80,7 +80,7 @@ func TestForecast(t *testing.T) {
 		{5, 50, time.Millisecond, "nothing is known"},
 	} {
 		got := "nothing is known"
-		if f := forecast(c.left, c.n, c.span); f != nil {
+		if f := Foresee(c.left, c.n, c.span); f != nil {
 			high := "–"
 			if f.High != nil {
 				high = f.High.Round(time.Second).String()

@@ -33,20 +33,25 @@ type Summary struct {
 	Solved     int // reward ≥ 1
 	Masked     int
 	Intervened int
-	MeanReward *float64 // over the trajectories that have one, nil when none has
-	Forks      int      // beside the members; nothing above counts them
-	ForksOpen  int      // of them that have not ended
-	Problem    string
+	Policy     string // of the dispatcher
+	Size       int64  // bytes on disk
+	Outcome
+	Forks     int // beside the members; nothing above counts them
+	ForksOpen int // of them that have not ended
+	Problem   string
 }
+
+// Ended is how many trajectories have.
+func (s *Summary) Ended() int { return s.Done + s.Failed + s.Cancelled }
 
 // RunState is what is going on with a run.
 type RunState string
 
-// The run states. An interrupted run can be resumed.
+// The run states. A stopped run can be resumed.
 const (
-	RunRunning     RunState = "running"
-	RunInterrupted RunState = "interrupted"
-	RunFinished    RunState = "finished"
+	RunRunning  RunState = "running"
+	RunStopped  RunState = "stopped"
+	RunFinished RunState = "finished"
 )
 
 // List all runs under home, newest first. A run that cannot be read is listed
@@ -64,6 +69,7 @@ func List(ctx context.Context, home string) ([]Summary, error) {
 		s := Summary{ID: id, Dir: runDir(home, id)}
 		if err := summarize(ctx, &s); err != nil {
 			s = Summary{ID: id, Dir: s.Dir, Problem: err.Error()}
+			s.Size, _ = sizeOf(s.Dir) // of what is there, as far as it can be read
 		}
 		list = append(list, s)
 	}
@@ -86,26 +92,28 @@ func summarize(ctx context.Context, s *Summary) (err error) {
 	dir := s.Dir
 	*s = Summarize(run, slices.Collect(maps.Values(byPos)))
 	s.Dir = dir
+	if s.Size, err = sizeOf(dir); err != nil {
+		return err
+	}
 	if s.PID, err = WriterOf(s.Dir); err != nil {
 		return err
 	}
 	switch {
 	case s.PID != 0:
 		s.State = RunRunning
-	case s.Done+s.Failed+s.Cancelled < s.Members || s.ForksOpen > 0:
-		s.State = RunInterrupted
+	case s.Ended() < s.Members || s.ForksOpen > 0:
+		s.State = RunStopped
 	default:
 		s.State = RunFinished
 	}
 	return nil
 }
 
-// Summarize counts the rows of a run: those of the set fixed at the start. Dir,
+// Summarize counts the rows of a run: those of the set fixed at the start. Dir, Size,
 // State and PID are left to List.
 func Summarize(run Run, rows []Trajectory) Summary {
-	s := Summary{ID: run.ID, Title: run.Title, Created: run.Created, Model: run.Model, Simulated: run.Simulate}
-	var sum float64
-	var rewarded int
+	s := Summary{ID: run.ID, Title: run.Title, Created: run.Created, Model: run.Model, Simulated: run.Simulate, Policy: run.Policy}
+	members := make([]Trajectory, 0, len(rows))
 	for _, t := range rows {
 		if t.Fork != nil {
 			s.Forks++
@@ -114,7 +122,7 @@ func Summarize(run Run, rows []Trajectory) Summary {
 			}
 			continue
 		}
-		s.Members++
+		members = append(members, t)
 		switch t.State {
 		case Done:
 			s.Done++
@@ -129,35 +137,44 @@ func Summarize(run Run, rows []Trajectory) Summary {
 		if t.Intervened {
 			s.Intervened++
 		}
-		if t.Reward != nil {
-			rewarded++
-			sum += *t.Reward
-			if *t.Reward >= 1 {
-				s.Solved++
-			}
+		if t.Reward != nil && *t.Reward >= 1 {
+			s.Solved++
 		}
 	}
-	if rewarded > 0 {
-		mean := sum / float64(rewarded)
-		s.MeanReward = &mean
-	}
+	s.Members, s.Outcome = len(members), outcome(run, members)
 	return s
 }
 
 // openRead opens a run's database without the right to write.
 func openRead(ctx context.Context, dir string, conns int) (*sql.DB, Run, error) {
 	path := filepath.Join(dir, dbName)
-	if _, err := os.Stat(path); err != nil {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, Run{}, fmt.Errorf("%s is missing: nothing is recorded there", path)
+	} else if err != nil {
 		return nil, Run{}, err
 	}
 	db, run, err := openAs(ctx, path, shared, conns)
-	if err != nil && readOnlyFolder(dir) && !exists(path+"-wal") { // whole without a WAL, and nobody can be writing it
-		db, run, err = openAs(ctx, path, frozen, conns)
+	if err != nil && readOnlyFolder(dir) {
+		db, run, err = openUnwritable(ctx, path, conns)
 	}
 	if err != nil {
 		return nil, Run{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	return db, run, nil
+}
+
+// openUnwritable opens a run in a folder nobody here can write to: as a whole, where
+// there is no WAL and so no writer either; else beside its writer, whose index of the
+// WAL is needed then.
+func openUnwritable(ctx context.Context, path string, conns int) (*sql.DB, Run, error) {
+	if !exists(path + "-wal") {
+		return openAs(ctx, path, frozen, conns)
+	}
+	db, run, err := openAs(ctx, path, beside, conns)
+	if err != nil && !exists(path+"-shm") {
+		err = fmt.Errorf("its folder is read-only, and its last writes are not folded into the file: copy the folder to where you may write (%w)", err)
+	}
+	return db, run, err
 }
 
 func openAs(ctx context.Context, path, how string, conns int) (*sql.DB, Run, error) {

@@ -68,10 +68,12 @@ func upgrade(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// How a file is opened. frozen takes no locks and needs no files beside it: for
+// How a file is opened. beside reads what another process writes, without the right
+// to write anything; frozen takes no locks and needs no files beside it: for
 // a folder nobody can write to, where a plain open fails for want of them.
 const (
 	shared = "mode=rw"
+	beside = "mode=ro"
 	frozen = "mode=ro&immutable=1"
 )
 

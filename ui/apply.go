@@ -23,6 +23,9 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 		w.ticking = false
 		return w.tick()
 	}
+	if m.trajs != nil && w.rewound {
+		w.restart()
+	}
 	if m.trajs != nil && m.at >= w.at {
 		w.at = m.at
 		w.list.now = w.now
@@ -41,6 +44,7 @@ func (w *Workbench) applyData(m dataMsg) tea.Cmd {
 	}
 	w.seq = max(w.seq, m.seq)
 	w.settleEnd()
+	w.sayReplay()
 	if w.announce && m.err == nil && !m.more {
 		w.announce = false
 		w.sayEnd()
@@ -179,12 +183,18 @@ func withKey(k sessions.Key, text string) string {
 
 // prepare makes the panes ready to be drawn and asks for what they lack.
 func (w *Workbench) prepare() tea.Cmd {
+	if w.rewound { // what is on the screen is not any more
+		return w.expire()
+	}
 	w.settle()
 	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadTimelines(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.loadComparison(), w.expire())
 }
 
 // settle the panes where they will be drawn; what is missing is noted.
 func (w *Workbench) settle() {
+	for _, c := range []*turnCache{&w.turns, &w.raws, &w.messages} {
+		clear(c.shown)
+	}
 	if t, one := w.list.chosen(); one {
 		w.turns.point(t.Key, t.Attempt)
 		w.turns.last = max(w.turns.last, t.Turn)
@@ -215,10 +225,10 @@ func (w *Workbench) settle() {
 
 // expire runs one timer for the toast on the screen.
 func (w *Workbench) expire() tea.Cmd {
-	until := w.toasts.until
-	if w.toasts.stays || !until.After(w.now) || until.Equal(w.expires) {
+	until, now := w.toasts.until, w.toasts.moment(w.now)
+	if w.toasts.stays || !until.After(now) || until.Equal(w.expires) {
 		return nil
 	}
 	w.expires = until
-	return tea.Tick(until.Sub(w.now), func(_ time.Time) tea.Msg { return expireMsg{} })
+	return tea.Tick(until.Sub(now), func(_ time.Time) tea.Msg { return expireMsg{} })
 }

@@ -75,7 +75,7 @@ func (w *Workbench) barKeys(room int) line {
 		return line{{strong, "enter"}, {dim, " keep  "}, {strong, "esc"}, {dim, " clear"}}
 	}
 	l := line{}
-	order := append(append([]scope{debugger}, w.here()...), anywhere)
+	order := append(append([]scope{inReplay, debugger}, w.here()...), anywhere)
 	if w.finding() { // its keys are those of the debugger elsewhere
 		order = append([]scope{inFind}, order...)
 	}
@@ -96,7 +96,7 @@ func isFindKey(b *binding) bool { return b.Keys()[0] == "n" }
 // sheetBar is the keys that act in the sheet. What closes it comes first.
 func (w *Workbench) sheetBar(room int) line {
 	l := line{{strong, "esc"}, {dim, " closes  "}}
-	for _, s := range []scope{w.sheet.scope, anywhere} {
+	for _, s := range []scope{w.sheet.scope, inReplay, anywhere} {
 		l = w.addKeys(l, room, func(b *binding) bool {
 			return b.scope == s && b.inSheet(w.sheet) && b.Keys()[0] != w.sheet.opener
 		})
@@ -125,6 +125,8 @@ func (w *Workbench) barName(b *binding) string {
 		return "go on all" // as wide as the name it stands for
 	}
 	switch t, one := w.list.chosen(); {
+	case b.name == "pause" && b.scope == inReplay && w.gauges.replay.Paused:
+		return "go on"
 	case b.name == "filter" && w.focus == viewFocus:
 		return "find"
 	case b.name == "again" && b.scope == debugger && w.lastStep != "":
@@ -142,7 +144,9 @@ func (w *Workbench) barName(b *binding) string {
 func (w *Workbench) counts(cols int) line {
 	c := w.gauges.tally
 	l := line{}
-	if w.opt.Commands == nil {
+	if w.opt.Replay != nil {
+		l.add(dim, "replay  ")
+	} else if w.opt.Commands == nil {
 		l.add(dim, "read only  ")
 	}
 	if w.gauges.simulated() && cols < 100 {

@@ -222,7 +222,7 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 			second = append(p.withWarning(second, w), seg{plain, "  "})
 			second = append(second, p.compactGauges(now)...)
 		}
-		return []string{t.fit(first, w), t.fit(second, w)}[:h]
+		return []string{t.fit(first, w), t.fit(p.besideReplay(second, w), w)}[:h]
 	}
 	third := p.endpoint(0, now)
 	if s := p.status; p.watched(now) && s.Up() == 0 && len(s.Endpoints) > 0 && s.Endpoints[0].Problem != "" {
@@ -236,12 +236,14 @@ func (p *gaugePane) compact(t *theme, w, h int, now time.Time) []string {
 		third.add(dim, "  gpu ")
 		third.add(plain, percent(util))
 	}
-	return []string{t.fit(first, w), t.fit(second, w), t.fit(p.withWarning(third, w), w)}
+	return []string{t.fit(first, w), t.fit(second, w), t.fit(p.besideReplay(p.withWarning(third, w), w), w)}
 }
 
 func (p *gaugePane) compactHealth(now time.Time) line {
 	l := line{}
 	switch {
+	case p.replay != nil:
+		l.add(dim, "◌ ")
 	case !p.watched(now):
 		l.add(dim, "○ ")
 	case len(p.status.Endpoints) == 0:

@@ -91,8 +91,8 @@ func fakeOthers() fakeRuns {
 	mean := 0.75
 	return fakeRuns{other: other, list: []sessions.Summary{
 		{ID: "r-0412", Created: t0, Title: "swe-mini", Model: "qwen3-32b", State: sessions.RunRunning, Members: 20, Done: 8},
-		{ID: "r-0413", Created: t0.Add(-24 * time.Hour), Title: "swe-mini", Model: "qwen3-32b", State: sessions.RunFinished, Members: 17, Done: 17, MeanReward: &mean},
-		{ID: "r-0411", Created: t0.Add(-25 * time.Hour), Title: "bundled", Model: "simulated-policy", Simulated: true, State: sessions.RunInterrupted, Members: 24, Done: 3, Failed: 1},
+		{ID: "r-0413", Created: t0.Add(-24 * time.Hour), Title: "swe-mini", Model: "qwen3-32b", State: sessions.RunFinished, Members: 17, Done: 17, Outcome: sessions.Outcome{MeanReward: &mean}},
+		{ID: "r-0411", Created: t0.Add(-25 * time.Hour), Title: "bundled", Model: "simulated-policy", Simulated: true, State: sessions.RunStopped, Members: 24, Done: 3, Failed: 1},
 		{ID: "r-0409", Problem: "file is damaged"},
 	}}
 }

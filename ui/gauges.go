@@ -8,6 +8,7 @@ import (
 
 	"rollbench/engine"
 	"rollbench/sessions"
+	"rollbench/ui/replay"
 )
 
 // gaugePane is the head of the screen: what runs, how the queues stand, what
@@ -22,9 +23,10 @@ type gaugePane struct {
 	since  time.Time
 	series *series
 	hits   prefixHits
-	gone   bool   // no process writes it, and not all have ended
-	driven bool   // from here, not by another process
-	next   string // what to do with it, once ended
+	gone   bool             // no process writes it, and not all have ended
+	driven bool             // from here, not by another process
+	next   string           // what to do with it, once ended
+	replay *replay.Position // nil: it is no replay
 }
 
 // rows the full head takes: endpoints one a row, GPUs two a row, more than eight
@@ -84,6 +86,9 @@ func (p *gaugePane) identity(w int, now time.Time) line {
 	if host := hosts(p.run.Endpoint); host != "" {
 		l.add(dim, "  @"+host)
 	}
+	if p.replay != nil {
+		return p.besideReplay(l, w)
+	}
 	right := p.clock(now)
 	room := w - len(right) - 1
 	l = clip(l, room-1)
@@ -122,6 +127,9 @@ func (p *gaugePane) clock(now time.Time) string {
 // silent is a run of another process that has not written its gauges for a
 // while: whether it still runs cannot be told from here.
 func (p *gaugePane) silent(now time.Time) bool {
+	if p.replay != nil {
+		return p.gone // its gauges are made for the moment
+	}
 	return p.gone || !p.driven && p.status != nil && !p.status.At.IsZero() && now.Sub(p.status.At) > gaugesOld
 }
 
@@ -133,6 +141,8 @@ const gaugesOld = 15 * time.Second
 func (p *gaugePane) health(now time.Time) line {
 	l, trouble := line{}, ""
 	switch s := p.status; {
+	case p.replay != nil:
+		l.add(dim, "◌ recorded ")
 	case s == nil, p.ended, p.silent(now):
 		l.add(dim, "○ not watched ")
 	case len(s.Endpoints) == 0:

@@ -53,6 +53,9 @@ func (w *Workbench) closeSheet() {
 func (w *Workbench) helpPage() *page {
 	s := &section{labels: helpGutter}
 	for _, sc := range scopes {
+		if sc == inReplay && w.opt.Replay == nil {
+			continue // nothing of it ever applies here
+		}
 		shared := w.sharedWhy(sc)
 		s.add(block{id: string(sc), kind: heading, title: line{{strong, string(sc)}}, right: line{{dim, cleanLine(shared)}}})
 		for i := range w.table {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"rollbench/engine"
 	"rollbench/sessions"
 )
 
@@ -15,37 +14,18 @@ const hostile = "\x1b]0;owned\x07\x1b]52;c;ZXZpbA==\x07\x1b[2J\x1b[31m漢\u202e\
 // Whatever any field of a session says, the screen holds no escape sequence
 // but its own colours and keeps its shape.
 func TestHostileEverywhere(t *testing.T) {
-	f := fakeTokenized()
-	for id := range f.vocabulary {
-		f.vocabulary[id] = hostile + f.vocabulary[id]
-	}
-	f.run.ID, f.run.Title, f.run.Model, f.run.Endpoint, f.run.Policy = hostile, hostile, hostile, hostile, hostile
+	f := hostileRun()
 	for i := range f.trajs {
-		t := &f.trajs[i]
-		old := t.Key
-		t.Instance, t.HeldWhy, t.Tool, t.EvalNote, t.Causes = hostile+t.Instance, hostile, hostile, hostile, []string{hostile, hostile}
-		if t.Finish != "" {
-			t.Finish = hostile
-		}
-		turns := f.turns[old]
-		for j := range turns {
-			soil(&turns[j])
-		}
-		f.turns[t.Key] = turns
-		f.patch[t.Key], f.log[t.Key] = []byte(fakePatch+hostile), []byte(hostile)
-		f.status.Streams[t.Key.String()] = engine.Stream{Key: t.Key, Turn: 3, What: hostile, Text: hostile, Since: fakeNow()}
-		f.write(fakeNow(), t.Key, sessions.Kind(hostile), sessions.Warning{Text: hostile})
-		f.write(fakeNow(), t.Key, sessions.KindIntervention, sessions.Intervention{Verb: "inject", Turn: 1, After: hostile})
+		f.write(fakeNow(), f.trajs[i].Key, sessions.KindIntervention, sessions.Intervention{Verb: "inject", Turn: 1, After: hostile})
 	}
-	f.status.Notes, f.status.LimitedBy, f.status.Policy = []string{hostile}, hostile, hostile
 	f.endpoints(3, 1)
 	for i := range f.status.Endpoints {
 		e := &f.status.Endpoints[i]
 		e.URL, e.Problem, e.Capabilities.Server = hostile, hostile, hostile
 	}
 	for _, wh := range [][2]int{{80, 24}, {120, 40}, {60, 20}, {30, 8}} {
-		for _, keys := range []string{"", "jj<enter>", "jj3", "jj4", "jj5", "jj6", "6{g", "jj7", "7g", "jj8", "8g", "<ctrl+f>end<enter>", "<ctrl+f>end<enter>jj<enter>", "jj<enter>/end<enter>n", "k", "jje", "jjX", "jji", "q", "E", "?", "cm", "/x", "jjxno<ctrl+s>", "G<enter>g"} {
-			b := open(t, f, wh[0], wh[1], func(o *Options) { o.Export = fakeExport })
+		for _, keys := range []string{"", "jj<enter>", "jj3", "jj4", "jj5", "jj6", "6{g", "jj7", "7g", "jj8", "8g", "<ctrl+f>end<enter>", "<ctrl+f>end<enter>jj<enter>", "jj<enter>/end<enter>n", "k", "jje", "jjX", "jji", "q", "E", "?", "cm", "/x", "jjxno<ctrl+s>", "G<enter>g", "jjx", "jjl", "jjt", "jj!", "jjr", "Q", "w", "L", "B", "B<enter>", "b", "m", "jjR", "P", "jjO"} {
+			b := open(t, f, wh[0], wh[1], func(o *Options) { o.Export, o.WhatIf, o.Search = fakeExport, fakeWhatIf, fakeSearch })
 			f.write(fakeNow(), f.trajs[0].Key, sessions.KindWarning, sessions.Warning{Text: hostile})
 			b.pull()
 			b.keys(keys)
@@ -58,9 +38,9 @@ func TestHostileEverywhere(t *testing.T) {
 				if n := ansi.StringWidth(r); n != wh[0] {
 					t.Errorf("%v %q: row %d is %d columns wide: %q", wh, keys, i, n, r)
 				}
-				// The form to edit a call shows its text in full, controls as dots; the
-				// views of what was exactly said, by their signs.
-				if keys != "jje" && !strings.ContainsAny(keys, "678") && strings.Contains(r, "owned") {
+				// Forms show their texts in full, controls as dots; the views of what was
+				// exactly said, by their signs.
+				if form := keys == "jje" || keys == "jjt" || keys == "B<enter>"; !form && !strings.ContainsAny(keys, "678") && strings.Contains(r, "owned") {
 					t.Errorf("%v %q: row %d shows what an escape sequence carried: %q", wh, keys, i, r)
 				}
 			}

@@ -51,7 +51,7 @@ type crashMsg struct{ what string }
 
 // job makes a tea.Cmd of f. Its context ends when the workbench closes.
 func (w *Workbench) job(f func(context.Context) tea.Msg) tea.Cmd {
-	j := w.jobs
+	j, epoch := w.jobs, w.epoch
 	return func() (m tea.Msg) {
 		if !j.enter() {
 			return nil
@@ -62,6 +62,6 @@ func (w *Workbench) job(f func(context.Context) tea.Msg) tea.Cmd {
 				m = crashMsg{fmt.Sprintf("%v\n\n%s", r, debug.Stack())}
 			}
 		}()
-		return f(j.ctx)
+		return w.aged(epoch, f(j.ctx))
 	}
 }

@@ -17,6 +17,7 @@ const (
 	debugger scope = "The chosen trajectory"
 	inList   scope = "In the list"
 	inView   scope = "In the transcript and the other views"
+	inReplay scope = "While a recording is replayed"
 	inWhatIf scope = "In the what-if view"
 	inOutput scope = "In a full output"
 	inSearch scope = "In a search of the repository"
@@ -34,7 +35,7 @@ const (
 )
 
 // scopes in the order of the help.
-var scopes = []scope{debugger, anywhere, inList, inView, inTokens, inTime, inFind, inAcross, inOutput, inSearch, inBreaks, inWhatIf, inCompare, inMatrix, inVersus, inNarrow}
+var scopes = []scope{debugger, anywhere, inReplay, inList, inView, inTokens, inTime, inFind, inAcross, inOutput, inSearch, inBreaks, inWhatIf, inCompare, inMatrix, inVersus, inNarrow}
 
 // binding is one row of the key table: the only place that knows a key. Help,
 // the bottom line and docs/keys.md are made from it.
@@ -63,7 +64,7 @@ func on(help string, keys ...string) key.Binding {
 
 // keyTable in the order of the help.
 func keyTable() []binding {
-	return slices.Concat(debugKeys(), changeKeys(), humanKeys(), breakKeys(), globalKeys(), comfortKeys(), paneKeys(), compareKeys(), narrowKeys())
+	return slices.Concat(debugKeys(), changeKeys(), humanKeys(), breakKeys(), replayKeys(), globalKeys(), comfortKeys(), paneKeys(), compareKeys(), narrowKeys())
 }
 
 // debugKeys in the order of how often a held trajectory needs them: the bottom
@@ -181,7 +182,7 @@ func yes() *bool { v := true; return &v }
 // findKey looks in the pane with the keys first.
 func (w *Workbench) findKey(m tea.KeyMsg) *binding {
 	table := w.table
-	for _, s := range append(w.here(), debugger, anywhere) {
+	for _, s := range append(w.here(), inReplay, debugger, anywhere) {
 		for i := range table {
 			if table[i].scope == s && key.Matches(m, table[i].Binding) {
 				return &table[i]

@@ -14,7 +14,7 @@ import (
 // Scopes that act at the same time may not share a key, but for esc-like keys
 // that a pane takes first.
 func TestNoDoubleKeys(t *testing.T) {
-	together := [][]scope{{debugger, anywhere, inList}, {debugger, anywhere, inView}, {debugger, anywhere, inTokens}}
+	together := [][]scope{{debugger, anywhere, inReplay, inList}, {debugger, anywhere, inReplay, inView}, {debugger, anywhere, inReplay, inTokens}}
 	for _, scopes := range together {
 		seen := map[string]string{}
 		for _, b := range keyTable() {

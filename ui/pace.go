@@ -264,6 +264,9 @@ func (p *gaugePane) withWarning(gauges line, w int) line {
 
 // old warns of gauges that nobody keeps up.
 func (p *gaugePane) old(now time.Time) line {
+	if p.replay != nil {
+		return nil
+	}
 	if old := now.Sub(p.status.At); old > gaugesOld && !p.status.At.IsZero() {
 		return line{{warn, "  gauges are " + age(old) + " old"}}
 	}

@@ -19,6 +19,7 @@ const (
 	gaugeEvery  = time.Second
 	streamEvery = 250 * time.Millisecond // while the chosen trajectory streams
 	idleEvery   = 5 * time.Second        // while nothing runs
+	replayEvery = 500 * time.Millisecond // for the clock of a replay
 )
 
 // dataMsg is what is new in the session.
@@ -147,6 +148,10 @@ func (w *Workbench) tick() tea.Cmd {
 func (w *Workbench) tickAfter() time.Duration {
 	c := w.gauges.tally
 	switch {
+	case w.gauges.replay != nil && (w.gauges.replay.Paused || w.gauges.replay.Over):
+		return 0 // nothing moves
+	case w.gauges.replay != nil:
+		return replayEvery
 	case w.gauges.ended:
 		return 0
 	case w.stream() != nil:

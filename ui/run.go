@@ -13,6 +13,7 @@ import (
 
 	"rollbench/engine"
 	"rollbench/sessions"
+	"rollbench/ui/replay"
 )
 
 // ErrLeftRunning is Run's result when the person left while work was running:
@@ -32,7 +33,10 @@ type Options struct {
 	Look     Looker               // nil: nobody can look into a sandbox
 	// Spell gives texts of ids that the session does not know, as far as they can be
 	// told; nil: they are not.
-	Spell   func(ctx context.Context, ids []int32) (map[int32]string, error)
+	Spell func(ctx context.Context, ids []int32) (map[int32]string, error)
+	// Replay is the recording that is replayed: Reader and Clock are its own then.
+	Replay  *replay.Player
+	Notice  string          // told at the start; "": nothing
 	Done    <-chan struct{} // closed when the engine has finished; nil: no engine here
 	NoColor bool
 	Theme   string // one of Themes; "" is default

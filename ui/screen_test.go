@@ -77,7 +77,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	switch m := m.(type) {
 	case crashMsg:
 		b.t.Fatal(m.what)
-	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, timelineMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg, comparisonMsg, shellMsg, shellLeftMsg:
+	case agedMsg, verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, timelineMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg, comparisonMsg, shellMsg, shellLeftMsg:
 		b.send(m)
 	}
 }

@@ -35,14 +35,24 @@ type toasts struct {
 	last  toast     // the one shown
 	until time.Time // of the last one; zero: not shown
 	stays bool      // until a key
+	// clock by which a message is shown, where the screen has another one; nil: that.
+	clock func() time.Time
 }
 
 // add cleans the text: errors quote what models and tools wrote.
 func (ts *toasts) add(now time.Time, l level, text string) {
 	ts.last = toast{at: now, level: l, text: cleanLine(text)}
 	ts.append(ts.last)
-	ts.until = now.Add(toastFor)
+	ts.until = ts.moment(now).Add(toastFor)
 	ts.stays = l == trouble
+}
+
+// moment by which messages come and go.
+func (ts *toasts) moment(now time.Time) time.Time {
+	if ts.clock != nil {
+		return ts.clock()
+	}
+	return now
 }
 
 // keep a message without showing it. Of several in a row the newest stays.
@@ -70,7 +80,7 @@ func (ts *toasts) dismiss() {
 
 // shown is the message on the screen now.
 func (ts *toasts) shown(now time.Time) (toast, bool) {
-	if !ts.stays && !now.Before(ts.until) {
+	if !ts.stays && !ts.moment(now).Before(ts.until) {
 		return toast{}, false
 	}
 	return ts.last, true

@@ -8,7 +8,7 @@ import (
 
 // Bounds of the turn cache: text kept in memory, and turns asked for at once.
 const (
-	keepBytes = 96 << 20
+	keepBytes = 32 << 20
 	askTurns  = 4
 )
 
@@ -29,6 +29,10 @@ type turnCache struct {
 	// answered: the last reply had calls, and all have an answer.
 	answered bool
 	find     string // looked for: marked where it stands
+	near     int    // turn that was looked at when the last read was asked for
+	// shown are the turns asked for by the last frame: what is on the screen is never
+	// given up for what is not.
+	shown map[int]bool
 }
 
 // point the cache at a trajectory. It reports whether everything was dropped.
@@ -36,7 +40,7 @@ func (c *turnCache) point(key sessions.Key, attempt int) bool {
 	if c.key == key && c.attempt == attempt && c.turns != nil {
 		return false
 	}
-	*c = turnCache{key: key, attempt: attempt, turns: map[int]*section{}, stale: map[int]bool{}, wanted: map[int]bool{}}
+	*c = turnCache{key: key, attempt: attempt, turns: map[int]*section{}, stale: map[int]bool{}, wanted: map[int]bool{}, shown: map[int]bool{}}
 	return true
 }
 
@@ -52,6 +56,7 @@ func (c *turnCache) section(i int) *section {
 	if i == c.last {
 		return c.tail
 	}
+	c.shown[i+1] = true
 	s := c.turns[i+1]
 	if s == nil || c.stale[i+1] {
 		c.wanted[i+1] = true
@@ -74,6 +79,7 @@ func (c *turnCache) ask(near int) (from, to int) {
 	if len(c.wanted) == 0 {
 		return 0, 0
 	}
+	c.near = near
 	list := make([]int, 0, len(c.wanted))
 	for n := range c.wanted {
 		list = append(list, n)
@@ -126,20 +132,21 @@ func (c *turnCache) put(turns []sessions.Turn, views map[int]*section, from, to 
 			}
 		}
 	}
-	c.evict(from)
+	c.evict()
 }
 
-// evict the turns farthest from the one looked at.
-func (c *turnCache) evict(near int) {
-	for c.bytes > keepBytes && len(c.turns) > askTurns {
-		far := near
+// evict the turns farthest from the one looked at. The last one stays, too: what can
+// be done with a held trajectory is told by it.
+func (c *turnCache) evict() {
+	for c.bytes > keepBytes {
+		far := 0
 		for n := range c.turns {
-			if distance(n, near) > distance(far, near) {
+			if n != c.last && !c.shown[n] && (far == 0 || distance(n, c.near) > distance(far, c.near)) {
 				far = n
 			}
 		}
-		if far == near {
-			return
+		if far == 0 {
+			break
 		}
 		c.bytes -= c.turns[far].bytes
 		delete(c.turns, far)

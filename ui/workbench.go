@@ -69,6 +69,10 @@ type Workbench struct {
 	complained string
 	lastStep   string // into, over, out or continue; "" before the first
 
+	epoch   int           // of a replay: how often it went back
+	rewound bool          // it has gone back, and how things were is not read yet
+	been    time.Duration // how far it was when that was told last
+
 	watching  bool                      // a watch is under way
 	ticking   bool                      // a tick is under way
 	feedback  map[sessions.Key][]string // injected, not yet carried by a model call
@@ -94,6 +98,9 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opt.Replay != nil {
+		opt.Reader, opt.Clock = opt.Replay, opt.Replay.Now
+	}
 	if opt.Clock == nil {
 		opt.Clock = time.Now
 	}
@@ -101,6 +108,14 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 	w.mouse = opt.Mouse
 	w.gauges.run, w.gauges.driven = opt.Reader.Run(), opt.Commands != nil
 	w.wake, w.stop = opt.Reader.Wake()
+	if opt.Notice != "" {
+		w.toasts.add(w.now, note, opt.Notice)
+	}
+	if opt.Replay != nil { // messages are read by a person's clock, not by the run's
+		w.toasts.clock = time.Now
+		w.settleReplay()
+		w.been = w.gauges.replay.At
+	}
 	return w, nil
 }
 
@@ -118,6 +133,7 @@ func (w *Workbench) Init() tea.Cmd {
 // Update routes a message, then asks for whatever the screen lacks.
 func (w *Workbench) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	w.now = w.opt.Clock()
+	w.settleReplay()
 	cmd := w.route(msg)
 	return w, tea.Batch(cmd, w.prepare())
 }
@@ -135,6 +151,8 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		return w.takeMouse()
 	case dataMsg:
 		return w.applyData(m)
+	case agedMsg:
+		return w.routeAged(m)
 	case wakeMsg:
 		w.watching = false
 		return w.pull()

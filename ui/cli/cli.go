@@ -72,12 +72,16 @@ func Main(args []string, defaults string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	heedPipes()
 	a := &app{defaults: defaults, in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
+	}
+	if errors.Is(err, syscall.EPIPE) { // whoever read has seen enough
+		return 128 + int(syscall.SIGPIPE)
 	}
 	code := 2 // cobra's own errors are about arguments
 	var e *exit
@@ -131,7 +135,7 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
 	})
 	a.configFlags(root)
 	a.runFlags(root)
-	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.openCommand(), a.lsCommand(), a.exportCommand(), a.outputCommand(), a.statsCommand(), a.simulateCommand(), a.searchCommand(), a.compareCommand(),
+	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.openCommand(), a.lsCommand(), a.rmCommand(), a.exportCommand(), a.outputCommand(), a.statsCommand(), a.simulateCommand(), a.replayCommand(), a.searchCommand(), a.compareCommand(),
 		a.validateCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
 		root.AddCommand(c)
 	}

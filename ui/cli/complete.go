@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,12 @@ func completeRuns(cmd *cobra.Command, args []string, begun string) ([]string, co
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeMoreRuns offers those that are not named yet.
+func completeMoreRuns(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	all, how := completeRuns(cmd, nil, begun)
+	return slices.DeleteFunc(all, func(id string) bool { return id == "latest" || slices.Contains(args, id) }), how
 }
 
 // completeKeys offers the configuration's keys for --set, and the values of those

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -232,7 +231,7 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 	case errors.As(err, &parse):
 		return meta, fmt.Errorf("%s: %s", place, parseMessage(parse))
 	case err != nil:
-		return meta, placed(err, place)
+		return meta, placed(err, place, text)
 	}
 	for _, key := range meta.Undecoded() {
 		if slices.ContainsFunc(key[:len(key)-1], func(table string) bool { return table == "val_config" || table == "chat_template_kwargs" }) {
@@ -247,7 +246,7 @@ func decode(text, place string, c *config) (toml.MetaData, error) {
 	}
 	for _, key := range [][]string{{"generator", "val_config"}, {"generator", "chat_template_kwargs"}, {"dispatcher", "val_config"}, {"sandbox", "build_args"}, {"tools", "observation_chars"}} {
 		if kind := meta.Type(key...); kind != "" && kind != "Hash" { // the decoder takes anything for a table
-			return meta, fmt.Errorf("%s: %s must be a table, for example %s.KEY = VALUE", place, strings.Join(key, "."), strings.Join(key, "."))
+			return meta, fmt.Errorf("%s: %s must be a table, for example %s.KEY = VALUE", onLine(place, lineOf(text, key)), strings.Join(key, "."), strings.Join(key, "."))
 		}
 	}
 	if meta.IsDefined("endpoint") {
@@ -273,25 +272,12 @@ func written(meta toml.MetaData) []string {
 	return keys
 }
 
-// typeError is how the decoder says that a value has the wrong type.
-var typeError = regexp.MustCompile(`^toml: line (\d+) \(last key "([^"]*)"\): (.*)$`)
-
-func placed(err error, place string) error {
-	m := typeError.FindStringSubmatch(err.Error())
-	switch {
-	case m == nil:
-		return fmt.Errorf("%s: %s", place, strings.TrimPrefix(err.Error(), "toml: "))
-	case strings.HasPrefix(place, "--set"):
-		return fmt.Errorf("%s: %s", place, m[3])
-	}
-	return fmt.Errorf("%s:%s: %s: %s", place, m[1], m[2], m[3])
-}
-
 func parseMessage(e toml.ParseError) string {
 	text := e.Message
 	if text == "" {
 		text = strings.TrimPrefix(e.Error(), "toml: ")
 	}
+	text = plainType(text, e.LastKey)
 	if e.LastKey != "" && !strings.Contains(text, e.LastKey) {
 		text = e.LastKey + ": " + text
 	}

@@ -144,7 +144,7 @@ func TestBadConfig(t *testing.T) {
 	}{
 		{file: "[generator]\nnum_trajectorys = 8\n", want: "my.toml:2: unknown key generator.num_trajectorys; did you mean generator.num_trajectories?"},
 		{file: "[generator\n", want: "my.toml:2: expected"},
-		{file: "[generator]\nnum_trajectories = \"x\"\n", want: "my.toml:2: generator.num_trajectories: incompatible types"},
+		{file: "[generator]\nnum_trajectories = \"x\"\n", want: "my.toml:2: generator.num_trajectories: it is a text and must be a whole number, as 8"},
 		{file: "[limits]\ninit = \"soon\"\n", want: `"soon" is no duration: write it like "90s" or "1h30m"`},
 		{file: "\n\n[generators]\nx = 1\n", want: "my.toml:3: unknown key generators"},
 		{set: "foo=1", want: "--set foo=1: unknown key foo; docs/config.md lists all keys"},
@@ -189,6 +189,44 @@ func TestDistance(t *testing.T) {
 	}{{"", "abc", 3}, {"abc", "abc", 0}, {"kitten", "sitting", 3}, {"abc", "", 3}} {
 		if got := distance(c.a, c.b); got != c.want {
 			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// A value of the wrong kind is one line: the file, the key, the line, what it is and
+// what it has to be. No word of it is Go's, whatever the key and the value.
+func TestWrongKinds(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"[generator]\nmax_iterations = 2.5\n", "my.toml:2: generator.max_iterations: it is a number with a fraction and must be a whole number, as 8"},
+		{"[generator.sampling_params]\ntemperature = true\n", "my.toml:2: generator.sampling_params.temperature: it is true or false and must be a number, as 0.5"},
+		{"[ui]\n\ntheme = [1]\n", `my.toml:3: ui.theme: it is a list and must be a text in quotes, as "x"`},
+		{"[tools]\nenable_bash_tool = \"yes\"\n", "my.toml:2: tools.enable_bash_tool: it is a text and must be true or false"},
+		{"[tools]\nmcp = 5\n", `my.toml:2: tools.mcp: it is a whole number and must be a list, as ["x"] (of tables: [[tools.mcp]])`},
+		{"[generator]\nmax_iterations = 99999999999999999999\n", "my.toml:2: generator.max_iterations: 99999999999999999999 is too large a number"},
+		{"[generator]\nval_config = 5\n", "my.toml:2: generator.val_config must be a table"},
+	} {
+		cfg := &config{}
+		if _, err := decode(embedded(), "config.toml", cfg); err != nil {
+			t.Fatal(err)
+		}
+		_, err := decode(c.text, "my.toml", cfg)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%q: %v\nwant %s", c.text, err, c.want)
+		}
+	}
+	foreign := []string{"int64", "float64", "interface", "map[", "[]any", "TOML value", "destination", "engine.", "time.Time", "primitive"}
+	for _, key := range knownKeys() {
+		for _, v := range []string{`"x"`, "5", "5.5", "true", "[1]", "{a=1}", "[[1]]", "1979-05-27", "99999999999999999999", "-1.0e400", "[{a=1}]"} {
+			cfg := &config{}
+			if _, err := decode(embedded(), "config.toml", cfg); err != nil {
+				t.Fatal(err)
+			}
+			_, err := decode(key+" = "+v, "my.toml", cfg)
+			for _, word := range foreign {
+				if err != nil && strings.Contains(err.Error(), word) {
+					t.Errorf("%s = %s: %v", key, v, err)
+				}
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -19,7 +20,8 @@ func (a *app) headless(ctx context.Context, w *work) error {
 	if a.flags.json {
 		lines = a.err
 	}
-	lines = plain{lines}
+	out := &heard{Writer: plain{lines}, stop: w.engine.Stop}
+	lines = out
 	run := w.store.Run()
 	fmt.Fprintf(lines, "run %s: %s, %d trajectories (%d × %d), %s at %s%s, %s\n", run.ID, run.Title, len(run.Members),
 		len(run.Members)/max(run.N, 1), run.N, run.Model, run.Endpoint, simulatedMark(run.Simulate), run.Policy)
@@ -30,7 +32,7 @@ func (a *app) headless(ctx context.Context, w *work) error {
 	go func() { done <- w.engine.Run(ctx) }()
 	err := watchRun(ctx, w, lines, done)
 	if err != nil {
-		return err
+		return errors.Join(err, out.failed())
 	}
 	return a.conclude(context.WithoutCancel(ctx), w)
 }
@@ -230,9 +232,14 @@ func (a *app) printSummary(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	s := sessions.Summarize(w.store.Run(), rows)
+	return a.printOutcome(w.store.Run(), rows, w.engine.Wall())
+}
+
+// printOutcome of a run that this process worked for that long.
+func (a *app) printOutcome(run sessions.Run, rows []sessions.Trajectory, wall time.Duration) (err error) {
+	s := sessions.Summarize(run, rows)
 	o := outcome{Run: s.ID, Simulated: s.Simulated, Trajectories: s.Members, Done: s.Done, Failed: s.Failed, Cancelled: s.Cancelled,
-		Masked: s.Masked, Solved: s.Solved, MeanReward: s.MeanReward, WallS: float64(w.engine.Wall().Milliseconds()) / 1000}
+		Masked: s.Masked, Solved: s.Solved, MeanReward: s.MeanReward, WallS: float64(wall.Milliseconds()) / 1000}
 	if a.flags.json {
 		return json.NewEncoder(a.out).Encode(o)
 	}

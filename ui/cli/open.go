@@ -13,9 +13,12 @@ import (
 
 func (a *app) openCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:               "open [RUN]",
-		Short:             "Look at a run, finished or still running (read only)",
-		Long:              "Look at a run in the workbench (default: the newest). A run that another process works on is followed live.",
+		Use:   "open [RUN]",
+		Short: "Look at a run, finished or still running (read only)",
+		Long: `Look at a run in the workbench (default: the newest, which is told): a finished one,
+one that was stopped or killed, or one that another process works on, which is
+followed live. Nothing is changed. A run in a folder that cannot be written to is
+read as it is there.`,
 		Example:           "  rollbench open\n  rollbench open r-1129-1842",
 		Args:              atMostOne,
 		ValidArgsFunction: completeRuns,
@@ -44,7 +47,11 @@ func (a *app) openCommand() *cobra.Command {
 				return bad(err)
 			}
 			defer func() { err = errors.Join(err, r.Close()) }()
-			if err := ui.Run(cmd.Context(), ui.Options{Reader: r, Written: written, Export: exporter(r), WhatIf: whatIfOf(r), Spell: spellingOf(r.Run()), Runs: recordedRuns{}, NoColor: os.Getenv("NO_COLOR") != "", Theme: c.UI.Theme, Mouse: c.UI.Mouse}); err != nil {
+			notice := ""
+			if len(args) == 0 {
+				notice = fmt.Sprintf("this is the newest run, %s; rollbench ls lists the others", r.Run().ID)
+			}
+			if err := ui.Run(cmd.Context(), ui.Options{Reader: r, Notice: notice, Written: written, Export: exporter(r), WhatIf: whatIfOf(r), Spell: spellingOf(r.Run()), Runs: recordedRuns{}, NoColor: os.Getenv("NO_COLOR") != "", Theme: c.UI.Theme, Mouse: c.UI.Mouse}); err != nil {
 				return &exit{1, fmt.Errorf("open run %s: %w", r.Run().ID, err)}
 			}
 			return nil

@@ -27,6 +27,9 @@ paused goes on.`,
 		Example: "  rollbench resume\n  rollbench resume r-1129-1842 --headless",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if over, err := a.nothingLeft(cmd.Context(), runArg(args)); over || err != nil {
+				return err
+			}
 			w, err := a.again(cmd.Context(), runArg(args))
 			if err != nil {
 				return beforeStart(cmd.Context(), err)
@@ -37,6 +40,35 @@ paused goes on.`,
 	a.screenFlags(c)
 	c.ValidArgsFunction = completeRuns
 	return c
+}
+
+// nothingLeft tells of a run that is finished, before anything is asked of an endpoint
+// or opened for it.
+func (a *app) nothingLeft(ctx context.Context, id string) (over bool, err error) {
+	dir, err := home()
+	if err != nil {
+		return false, bad(err)
+	}
+	r, err := sessions.OpenReader(ctx, dir, id)
+	if err != nil {
+		return false, bad(err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	rows, _, err := r.Trajectories(ctx)
+	if err != nil {
+		return false, &exit{1, err}
+	}
+	for _, t := range rows {
+		if !t.State.Ended() {
+			return false, nil
+		}
+	}
+	run := r.Run()
+	fmt.Fprintf(a.err, "run %s is finished: nothing is left to resume; `%s open %s` shows it\n", run.ID, self(), run.ID)
+	if err := a.printOutcome(run, rows, 0); err != nil {
+		return true, &exit{1, err}
+	}
+	return true, nil
 }
 
 func atMostOne(cmd *cobra.Command, args []string) error {

@@ -80,7 +80,12 @@ func (a *app) work(ctx context.Context, w *work) (err error) {
 				return &exit{1, err}
 			}
 		}
-		return &exit{1, fmt.Errorf("run %s is stopped, nothing is lost; `%s resume %s` goes on", id, self(), id)}
+		why := ""
+		var u *unread
+		if errors.As(err, &u) {
+			why = u.Error() + ", so "
+		}
+		return &exit{1, fmt.Errorf("%srun %s is stopped, nothing is lost; `%s resume %s` goes on", why, id, self(), id)}
 	}
 	if errors.Is(err, sessions.ErrDiskFull) {
 		return bad(err)

@@ -176,7 +176,7 @@ func TestSkyRLSwitches(t *testing.T) {
 		{"tools.enable_browsing=true", "tools.enable_browsing cannot be true: there is no browser; declare an MCP server"},
 		{"tools.enable_llm_editor=true", "tools.enable_llm_editor cannot be true"},
 		{"tools={enable_cmd=true, enable_bash_tool=false}", "tools.enable_cmd and tools.enable_bash_tool are the same switch and differ"},
-		{"tools.enable_cmd=5", "tools.enable_cmd=5: incompatible types"},
+		{"tools.enable_cmd=5", "tools.enable_cmd=5: it is a whole number and must be true or false"},
 		{"tools.enable_cmdd=true", "did you mean tools.enable_cmd?"},
 	} {
 		if _, err := load(c.set); err == nil || !strings.Contains(oneLine(err), c.want) {
