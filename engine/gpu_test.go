@@ -132,10 +132,12 @@ func TestSourceHangs(t *testing.T) {
 			close(over)
 		}()
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if g := s.gpus(); len(g) != 1 || g[0].Util == nil {
 			t.Errorf("%+v", g)
 		}
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		if g := s.gpus(); looks != 2 || len(g) != 1 || g[0].Util != nil {
 			t.Errorf("%d looks, %+v", looks, g)
 		}
@@ -144,6 +146,7 @@ func TestSourceHangs(t *testing.T) {
 		}
 		close(release)
 		time.Sleep(3 * time.Minute)
+		synctest.Wait()
 		if g := s.gpus(); looks < 3 || g[0].Util == nil || len(told) != 1 {
 			t.Errorf("%d looks, %+v, %q", looks, g, told)
 		}
