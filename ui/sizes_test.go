@@ -48,7 +48,7 @@ func TestEverySize(t *testing.T) {
 		b := open(t, fakeMeasured().printed(testLog(400), 10000, 77), 120, 40, measured)
 		b.keys(keys)
 		b.shaped(keys)
-		for range 40 {
+		for range 24 {
 			b.send(tea.WindowSizeMsg{Width: pick(300), Height: pick(100)})
 			b.shaped(keys)
 		}
@@ -66,7 +66,7 @@ func TestResizeStorm(t *testing.T) {
 		calm, storm := open(t, fakeMeasured(), 120, 40, measured), open(t, fakeMeasured(), 120, 40, measured)
 		calm.keys(keys)
 		storm.keys(keys)
-		for range 300 {
+		for range 120 {
 			storm.send(tea.WindowSizeMsg{Width: 40 + r.IntN(260), Height: 30 + r.IntN(70)})
 		}
 		storm.send(tea.WindowSizeMsg{Width: 120, Height: 40})
