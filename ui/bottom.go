@@ -167,6 +167,13 @@ func (w *Workbench) counts(cols int) line {
 
 // tinyLine is all there is on a very small terminal.
 func (w *Workbench) tinyLine(cols int) string {
+	if w.dialog != nil {
+		q, asks := w.dialog.(*question)
+		if asks && q.brief != "" && width(q.brief) <= cols {
+			return w.th.fit(line{{warn, q.brief}}, cols)
+		}
+		return w.th.fit(line{{warn, "esc closes what is open"}}, cols)
+	}
 	c := w.gauges.tally
 	l := line{}
 	if w.gauges.simulated() {

@@ -29,6 +29,7 @@ type question struct {
 	text    []line
 	choices []choice
 	at      int
+	brief   string // all of it in one line, for a terminal that has one; "" has none
 }
 
 func (q *question) title() string { return q.name }

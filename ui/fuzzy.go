@@ -32,7 +32,7 @@ func fits(typed, name string) (score int, at []int) {
 		if len(q) == len(n) {
 			return fitsWhole, upTo(0, len(q))
 		}
-		return fitsStart - min(len(n)-len(q), 99), upTo(0, len(q))
+		return fitsStart, upTo(0, len(q))
 	}
 	if at := inParts(q, n, partsOf([]rune(name))); at != nil {
 		return fitsParts - min(len(n)-len(q), 99), at

@@ -18,7 +18,7 @@ const (
 
 // lexMost bounds what is highlighted of a text, in bytes: the rest is drawn as it
 // is. One pass over that much takes some milliseconds, once.
-const lexMost = 256 << 10
+const lexMost = 128 << 10
 
 // lexeme is a piece of a text in one role; it begins where the one before it ends.
 type lexeme struct {

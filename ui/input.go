@@ -20,6 +20,9 @@ func (w *Workbench) typed(m tea.KeyMsg) tea.Cmd {
 // key goes to the dialog, the filter, the sheet, or by the table.
 func (w *Workbench) key(m tea.KeyMsg) tea.Cmd {
 	w.toasts.dismiss()
+	if w.arrange().mode == tiny && !w.unseen(m.String()) {
+		return nil
+	}
 	if w.dialog != nil {
 		d := w.dialog
 		cmd, done := d.key(m)
@@ -42,6 +45,18 @@ func (w *Workbench) key(m tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	return w.act(b, m)
+}
+
+// unseen reports whether a key acts on a terminal that shows one line only: nothing is
+// stopped, cancelled or changed by keys whose effect nobody sees.
+func (w *Workbench) unseen(k string) bool {
+	switch q, asks := w.dialog.(*question); {
+	case k == "esc", k == "ctrl+c", k == "ctrl+z":
+		return true
+	case w.dialog != nil:
+		return asks && q.brief != "" && width(q.brief) <= w.w
+	}
+	return k == "q"
 }
 
 // act does what a key is bound to, or says why not.

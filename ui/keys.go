@@ -72,12 +72,12 @@ func keyTable() []binding {
 func debugKeys() []binding {
 	return []binding{
 		{Binding: on("continue a held trajectory", "c", "f5"), name: "continue", scope: debugger, can: canGoOn, do: doContinue},
-		{Binding: on("step over: on to the end of this turn", "n", "f10"), name: "over", scope: debugger, can: canGoOn, do: doStep("over")},
-		{Binding: on("step into: on to the next gate", "s", "f11"), name: "into", scope: debugger, can: canGoOn, do: doStep("into")},
+		{Binding: on("step over: on to the end of this turn", "n", "f10"), name: "over", verb: "step-over", scope: debugger, can: canGoOn, do: doStep("over")},
+		{Binding: on("step into: on to the next gate", "s", "f11"), name: "into", verb: "step-into", scope: debugger, can: canGoOn, do: doStep("into")},
 		{Binding: on("edit the call that waits to run, or what a tool returned", "e"), name: "edit", scope: debugger, can: canEdit, do: doEdit},
 		{Binding: on("reject the call that waits to run, with a reason the policy reads", "x"), name: "reject", scope: debugger, can: canReject, do: doReject},
 		{Binding: on("inject feedback before the next model call", "i"), name: "inject", scope: debugger, can: canInject, do: doInject},
-		{Binding: on("step out: on to the end of the run stage", "f"), name: "out", scope: debugger, can: canGoOn, do: doStep("out")},
+		{Binding: on("step out: on to the end of the run stage", "f"), name: "out", verb: "step-out", scope: debugger, can: canGoOn, do: doStep("out")},
 		{Binding: on("pause at the next gate", "p"), name: "pause", scope: debugger, can: canPause, do: doPause},
 		{Binding: on("cancel the call that runs; the trajectory goes on", "C"), name: "cancel call", scope: debugger, danger: true, can: canCancelCall, do: doCancelCall},
 		{Binding: on("wrap up: end the run stage now and evaluate what is there", "W"), verb: "finish", scope: debugger, danger: true, can: canFinish, do: doFinish},

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"rollbench/sessions"
 )
 
 // The help is looked through by words of keys and texts; esc goes back by steps.
@@ -75,6 +77,33 @@ func TestOutputOfTheCall(t *testing.T) {
 	for id, want := range map[string]string{"3.1.c0": "3.1.0", "3.1.o0": "3.1.0", "3.1.c1.p": "3.1.1", "3.2.o10.cut": "3.2.10", "3.1": "", "3.1.think": "", "3.1.m0": "", "tail": "", "3.1.x0": ""} {
 		if got := callPart(id); got != want {
 			t.Errorf("%s is of the call %q, not %q", id, got, want)
+		}
+	}
+}
+
+// Of two calls in a turn the one that the cursor is in is opened, from its command as
+// from what it returned.
+func TestOutputOfTwoCalls(t *testing.T) {
+	f := withOutput(testLog(10), 100, 0)
+	k := sessions.Key{Instance: "flask-4045"}
+	turn := &f.turns[k][0]
+	second, seen := turn.Calls[0], turn.Observations[0]
+	second.ID, seen.CallID = "second", "second"
+	second.Arguments = `{"command": "second command"}`
+	turn.Calls, turn.Observations = append(turn.Calls, second), append(turn.Observations, seen)
+	f.output[sessions.CallPlace{Key: k, Turn: 1, Call: 1}] = []byte("what the second printed\n")
+	for _, c := range []struct{ at, want string }{{"1.1.c0", "collected 4000 items"}, {"1.1.o0", "collected 4000 items"}, {"1.1.c1", "what the second printed"}, {"1.1.o1.cut", "what the second printed"}, {"1.1.think", ""}} {
+		b := open(t, f, 120, 40, nil)
+		b.keys("<enter>g")
+		for range 80 {
+			if blk := b.w.scroller().block(b.w.document(), b.w.viewWidth()); blk != nil && blk.id == c.at {
+				break
+			}
+			b.keys("j")
+		}
+		b.keys("O")
+		if open := b.w.sheet != nil; open != (c.want != "") || open && !strings.Contains(ansi.Strip(b.w.View()), c.want) {
+			t.Errorf("at %s: open %v, not with %q", c.at, open, c.want)
 		}
 	}
 }

@@ -94,6 +94,9 @@ func fitting(verbs []verb, typed string) []offered {
 		if score == 0 && mentions(typed, v.help) {
 			score = fitsHelp
 		}
+		if v.why != "" && score > fitsHelp && score < fitsStart-100 {
+			score = min(score, fitsHelp+99) // what applies is meant rather, unless the name says so
+		}
 		if score > 0 {
 			rows = append(rows, offered{name: v.name, keys: v.keys, help: v.help, why: v.why, marks: marks, verb: v, score: score, order: i})
 		}

@@ -100,7 +100,7 @@ func doQuit(w *Workbench) tea.Cmd {
 	}
 	c := w.gauges.tally
 	w.dialog = &question{
-		name: "Leave while work is running?",
+		name: "Leave while work is running?", brief: "l leaves, resumable  esc stays",
 		text: []line{
 			{{plain, fmt.Sprintf("%d of %d trajectories have not ended: %d running, %d held, %d queued, %d in other stages.", c.still, c.all, c.running, c.held, c.queued,
 				c.still-c.running-c.held-c.queued)}},

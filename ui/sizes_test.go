@@ -48,7 +48,7 @@ func TestEverySize(t *testing.T) {
 		b := open(t, fakeMeasured().printed(testLog(400), 10000, 77), 120, 40, measured)
 		b.keys(keys)
 		b.shaped(keys)
-		for range 40 {
+		for range 24 {
 			b.send(tea.WindowSizeMsg{Width: pick(300), Height: pick(100)})
 			b.shaped(keys)
 		}
@@ -66,7 +66,7 @@ func TestResizeStorm(t *testing.T) {
 		calm, storm := open(t, fakeMeasured(), 120, 40, measured), open(t, fakeMeasured(), 120, 40, measured)
 		calm.keys(keys)
 		storm.keys(keys)
-		for range 300 {
+		for range 120 {
 			storm.send(tea.WindowSizeMsg{Width: 40 + r.IntN(260), Height: 30 + r.IntN(70)})
 		}
 		storm.send(tea.WindowSizeMsg{Width: 120, Height: 40})
@@ -92,4 +92,43 @@ func (b *bench) where() string {
 		out += " " + b.w.sheet.title
 	}
 	return out
+}
+
+// On a terminal of one line no key acts whose effect nobody sees; q asks in that line.
+func TestUnseenKeys(t *testing.T) {
+	b := open(t, fakeWhole(), 39, 9, nil)
+	last := func() string {
+		rows := strings.Split(ansi.Strip(b.w.View()), "\n")
+		return strings.TrimRight(rows[len(rows)-1], " ")
+	}
+	b.keys("jjcnsfpPXyWyilt!eLbE<enter>:")
+	if len(b.f.calls) > 0 || b.w.dialog != nil || b.w.list.at != 1 {
+		t.Errorf("keys that nobody sees asked for %v (%T)", b.f.calls, b.w.dialog)
+	}
+	b.keys("q")
+	if got := last(); got != "l leaves, resumable  esc stays" {
+		t.Errorf("q says %q", got)
+	}
+	b.keys("<esc>")
+	if b.w.dialog != nil || b.w.left {
+		t.Error("esc does not stay")
+	}
+	b.send(tea.WindowSizeMsg{Width: 120, Height: 40})
+	b.keys("jjX")
+	b.send(tea.WindowSizeMsg{Width: 39, Height: 9})
+	b.keys("y<right><enter>")
+	if got := last(); len(b.f.calls) > 0 || got != "esc closes what is open" {
+		t.Errorf("a question that nobody sees is answered: %v, %q", b.f.calls, got)
+	}
+	b.keys("<esc>q")
+	b.send(tea.WindowSizeMsg{Width: 12, Height: 1})
+	b.keys("l")
+	if b.w.left {
+		t.Error("a question that does not fit is answered")
+	}
+	b.send(tea.WindowSizeMsg{Width: 39, Height: 1})
+	b.keys("l")
+	if !b.w.left {
+		t.Error("l does not leave")
+	}
 }

@@ -52,7 +52,7 @@ func TestTerminalTraffic(t *testing.T) {
 			before, n, _ := m.now()
 			time.Sleep(time.Duration(*trafficSeconds) * time.Second)
 			after, k, _ := m.now()
-			t.Logf("%dx%d %s: %d bytes and %.1f writes a second", size.Col, size.Row, what, (after-before) / *trafficSeconds, float64(k-n)/float64(*trafficSeconds))
+			t.Logf("%dx%d %s: %d bytes a second, in %.1f pieces", size.Col, size.Row, what, (after-before) / *trafficSeconds, float64(k-n)/float64(*trafficSeconds))
 			return after - before
 		}
 		sees := func(text string) bool {
