@@ -136,6 +136,7 @@ func (v *compareView) cell(row, col, w int, k likeness) line {
 	}
 	if s.Changed {
 		body = person
+		how = "✎" + strings.TrimPrefix(how, "✎")
 	}
 	room := max(w-4-7-1-width(how), 0)
 	return line{{dim, padLeft(strconv.Itoa(s.Turn), 3) + " "}, {call, pad(label, 6) + " "}, {body, pad(oneLine(text), room) + " "}, {r, how}}

@@ -239,7 +239,10 @@ func TestRunPicker(t *testing.T) {
 			}
 		})
 	}
-	b := open(t, fakeVersed(), 120, 40, nil)
+	b := open(t, fakeVersed(), 120, 40, func(o *Options) { o.Runs = fakeRuns{broken: errors.New("the folder is gone")} })
+	b.asks("D", "", "the folder is gone")
+	b.send(keyMsg(t, "esc"))
+	b = open(t, fakeVersed(), 120, 40, nil)
 	b.asks("D", "", "D: no other run is known here: rollbench compare r-0412 RUN")
 }
 
