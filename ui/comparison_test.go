@@ -181,6 +181,24 @@ func TestCompareFollows(t *testing.T) {
 	}
 }
 
+// An open row shows what was seen from two lines before the first that differs.
+func TestCompareOpensAtTheDifference(t *testing.T) {
+	f := fakeSiblings()
+	for id := range 2 {
+		turns := f.turns[sessions.Key{Instance: "flask-4045", ID: id}]
+		turns[3].Observations[0].Text = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight of " + fmt.Sprint(id)
+	}
+	b := open(t, f, 120, 40, nil)
+	b.keys("  v ")
+	view := ansi.Strip(b.w.View())
+	if !strings.Contains(view, ", from line 6") || !strings.Contains(view, "six") || strings.Contains(view, "five") || !strings.Contains(view, "eight of 1") {
+		t.Error(view)
+	}
+	if b.keys(" "); strings.Contains(ansi.Strip(b.w.View()), "eight of 1") {
+		t.Error("space did not close the row")
+	}
+}
+
 // broken reading is said, and asked for again when something is new.
 func TestCompareThatCannotBeRead(t *testing.T) {
 	f := fakeSiblings()

@@ -116,6 +116,21 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// A turn that was cut off is read again, also when others have followed.
+func TestFollowIncomplete(t *testing.T) {
+	half := turn(k0, 1, "bash 1")
+	half.Complete = false
+	s := &shelf{turns: map[sessions.Key][]sessions.Turn{k0: {half, turn(k0, 2, "bash 2 → y"), turn(k0, 3, "bash 3 → z")}}}
+	had, err := Follow(t.Context(), s, Trace{}, k0, 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.turns[k0][0] = turn(k0, 1, "bash 1 → x")
+	if next, err := Follow(t.Context(), s, had, k0, 1, 3); err != nil || !next.Steps[0].Answered || len(next.Steps) != 3 {
+		t.Errorf("%v %+v", err, next.Steps)
+	}
+}
+
 // Calls that share an id are told apart by their place.
 func TestSharedIDs(t *testing.T) {
 	u := turn(k0, 1, `bash {"c":1} → x`, `bash {"c":2} → y`)
