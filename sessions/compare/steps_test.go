@@ -246,3 +246,18 @@ func TestPartTokens(t *testing.T) {
 		t.Errorf("%v %v", got[4], err)
 	}
 }
+
+// Whatever a model writes as arguments has a signature, and the same JSON written
+// another way has the same one.
+func FuzzSignature(f *testing.F) {
+	for _, s := range []string{`{"a": 1, "b": [true, null]}`, `{"path": 7}`, `{"a": 1e400}`, "", "\x00\xff", `{"a":"\ud800"}`, `{"command": "view", "path": "/x"}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, arguments string) {
+		same, like := normal(arguments)
+		again, likeAgain := normal(same)
+		if same != again || like != likeAgain {
+			t.Errorf("%q: %q, then %q", arguments, same, again)
+		}
+	})
+}
