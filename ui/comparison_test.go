@@ -129,6 +129,9 @@ func TestCompareWalk(t *testing.T) {
 	if turn, _ := b.w.turnHere(); b.w.chosenKey().ID != 1 || turn != 8 {
 		t.Errorf("at turn %d of %v", turn, b.w.chosenKey())
 	}
+	if b.keys("v"); b.w.compare.col != 1 || b.w.compare.keys[0].ID != 0 {
+		t.Errorf("came back to column %d of %v", b.w.compare.col, b.w.compare.keys)
+	}
 }
 
 // A run that goes on: what comes in shows, and the cursor stays on its call although
