@@ -123,8 +123,11 @@ func (v *compareView) cell(row, col, w int, k likeness) line {
 		c := viewCall(sessions.Call{Name: s.Tool, Arguments: s.Args})
 		label, text = c.label, c.text
 	}
-	if label == "editor" && w < wideColumn {
-		text = baseOnly(text)
+	if label == "editor" {
+		text = editOnly(text, w < wideColumn)
+	}
+	if label == "" {
+		label = noName
 	}
 	how, r := wentHow(s)
 	body := plain
@@ -133,6 +136,7 @@ func (v *compareView) cell(row, col, w int, k likeness) line {
 	}
 	if s.Changed {
 		body = person
+		how = "✎" + strings.TrimPrefix(how, "✎")
 	}
 	room := max(w-4-7-1-width(how), 0)
 	return line{{dim, padLeft(strconv.Itoa(s.Turn), 3) + " "}, {call, pad(label, 6) + " "}, {body, pad(oneLine(text), room) + " "}, {r, how}}
@@ -141,26 +145,30 @@ func (v *compareView) cell(row, col, w int, k likeness) line {
 // wideColumn has room for whole paths.
 const wideColumn = 60
 
-// baseOnly leaves the folders of the path in an editor's call away: its second word.
-func baseOnly(text string) string {
-	command, rest, two := strings.Cut(text, " ")
-	if !two {
-		return text
+// noName stands for the tool of a call that could not be read.
+const noName = "?"
+
+// editOnly is the first line of an editor's call and the first line that it changes;
+// base leaves the folders of its path away.
+func editOnly(text string, base bool) string {
+	first, rest, _ := strings.Cut(text, "\n")
+	if command, path, two := strings.Cut(first, " "); two && base {
+		end := strings.IndexByte(path+" ", ' ')
+		first = command + " " + path[strings.LastIndexByte(path[:end], '/')+1:]
 	}
-	end := strings.IndexAny(rest, " \n")
-	if end < 0 {
-		end = len(rest)
+	for line := range strings.SplitSeq(rest, "\n") {
+		if strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "+ ") {
+			return first + "  " + line
+		}
 	}
-	return command + " " + rest[strings.LastIndexByte(rest[:end], '/')+1:]
+	return first
 }
 
-// oneLine is the start of a text on one line: it need not be cleaned to its end.
+// oneLine is the start of a text on one line, each space once: it need not be cleaned
+// to its end.
 func oneLine(text string) string {
 	const enough = 1000
-	if len(text) > enough {
-		text = text[:enough]
-	}
-	return cleanLine(strings.TrimSpace(text))
+	return strings.Join(strings.Fields(cleanLine(strings.TrimSpace(text[:min(len(text), enough)]))), " ")
 }
 
 // wentHow is how a call went, in little room.

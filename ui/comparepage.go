@@ -145,8 +145,8 @@ func memberPrint(list []sessions.Trajectory) (sum int64) {
 func (v *compareView) outcomes(cols int) *section {
 	s := &section{labels: 1}
 	s.add(block{id: "outcomes", kind: heading, title: line{{strong, "outcomes"}}, right: line{{dim, fmt.Sprintf("parts from #%d in turn …", v.members[0].ID)}}})
-	names := pad("  #", 4) + pad("ended by", 16) + padLeft("reward", 7) + padLeft("turns", 6) + padLeft("tokens", 7)
 	wide := cols >= 100
+	names := pad("  #", 4) + pad("ended by", howWide(wide)) + "    " + padLeft("reward", 7) + padLeft("turns", 6) + padLeft("tokens", 7)
 	if wide {
 		names += padLeft("sampled", 8)
 	}
@@ -159,7 +159,8 @@ func (v *compareView) outcomes(cols int) *section {
 			how = look.glyph + " " + cleanLine(t.Finish)
 		}
 		calls, failed, wall := usedBy(v.read.traces[i])
-		l := line{{strong, padLeft(strconv.Itoa(t.ID), 3) + " "}, {look.role, pad(how, 16)}, {strong, padLeft(reward(t.Reward), 7)}, {plain, padLeft(strconv.Itoa(t.Turn), 6) + padLeft(short(float64(t.Tokens)), 7)}}
+		l := line{{strong, padLeft(strconv.Itoa(t.ID), 3) + " "}, {look.role, pad(how, howWide(wide))}, {plain, " "}}
+		l = append(append(l, marks(t)...), seg{strong, padLeft(reward(t.Reward), 7)}, seg{plain, padLeft(strconv.Itoa(t.Turn), 6) + padLeft(short(float64(t.Tokens)), 7)})
 		if wide {
 			l.add(plain, padLeft(short(float64(t.Sampled)), 8))
 		}
@@ -178,6 +179,14 @@ func (v *compareView) outcomes(cols int) *section {
 		s.add(block{id: "o" + strconv.Itoa(i), kind: cells, title: l, raw: t.Key.String()})
 	}
 	return s
+}
+
+// howWide is the width of how it ended.
+func howWide(wide bool) int {
+	if wide {
+		return 24
+	}
+	return 14
 }
 
 // usedBy counts the calls of a trajectory, those that did not end well, and the time

@@ -158,10 +158,7 @@ func (p *patches) unified(row, other int) (out []line) {
 // oneLinePatch keeps the indent that oneLine would trim.
 func oneLinePatch(text string) string {
 	const enough = 1000
-	if len(text) > enough {
-		text = text[:enough]
-	}
-	return cleanLine(text)
+	return cleanLine(text[:min(len(text), enough)])
 }
 
 func patchRole(text string) role {

@@ -109,6 +109,9 @@ func doCompare(w *Workbench) tea.Cmd {
 		w.compare = v
 	}
 	v.old = true
+	if t, one := w.list.chosen(); one {
+		v.col = max(slices.Index(v.keys, t.Key), 0)
+	}
 	w.openSheet(&sheet{opener: compareKey, scope: inCompare, side: v, scroll: v.scroll, head: func() line { return v.head() },
 		page: func(cols, _ int) document { return v.page(cols) }})
 	return nil

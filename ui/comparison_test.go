@@ -129,6 +129,9 @@ func TestCompareWalk(t *testing.T) {
 	if turn, _ := b.w.turnHere(); b.w.chosenKey().ID != 1 || turn != 8 {
 		t.Errorf("at turn %d of %v", turn, b.w.chosenKey())
 	}
+	if b.keys("v"); b.w.compare.col != 1 || b.w.compare.keys[0].ID != 0 {
+		t.Errorf("came back to column %d of %v", b.w.compare.col, b.w.compare.keys)
+	}
 }
 
 // A run that goes on: what comes in shows, and the cursor stays on its call although
@@ -178,6 +181,24 @@ func TestCompareFollows(t *testing.T) {
 	n = len(f.asked)
 	if b.pull(); len(f.asked) != n {
 		t.Errorf("a trajectory that is not compared made it read %v", f.asked[n:])
+	}
+}
+
+// An open row shows what was seen from two lines before the first that differs.
+func TestCompareOpensAtTheDifference(t *testing.T) {
+	f := fakeSiblings()
+	for id := range 2 {
+		turns := f.turns[sessions.Key{Instance: "flask-4045", ID: id}]
+		turns[3].Observations[0].Text = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight of " + fmt.Sprint(id)
+	}
+	b := open(t, f, 120, 40, nil)
+	b.keys("  v ")
+	view := ansi.Strip(b.w.View())
+	if !strings.Contains(view, ", from line 6") || !strings.Contains(view, "six") || strings.Contains(view, "five") || !strings.Contains(view, "eight of 1") {
+		t.Error(view)
+	}
+	if b.keys(" "); strings.Contains(ansi.Strip(b.w.View()), "eight of 1") {
+		t.Error("space did not close the row")
 	}
 }
 
@@ -239,7 +260,10 @@ func TestRunPicker(t *testing.T) {
 			}
 		})
 	}
-	b := open(t, fakeVersed(), 120, 40, nil)
+	b := open(t, fakeVersed(), 120, 40, func(o *Options) { o.Runs = fakeRuns{broken: errors.New("the folder is gone")} })
+	b.asks("D", "", "the folder is gone")
+	b.send(keyMsg(t, "esc"))
+	b = open(t, fakeVersed(), 120, 40, nil)
 	b.asks("D", "", "D: no other run is known here: rollbench compare r-0412 RUN")
 }
 

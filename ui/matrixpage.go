@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -75,7 +76,7 @@ func (v *matrixView) top(_ *Workbench, cols int) []line {
 	}
 	group("all tools", strong, true)
 	for _, name := range v.shownTools(tools, g) {
-		group(toolLabel(name), call, g.timed)
+		group(cmp.Or(toolLabel(name), noName), call, g.timed)
 	}
 	if more := len(tools) - g.tools; more > 0 {
 		over.add(dim, fmt.Sprintf(" ←→ +%d", more))

@@ -24,7 +24,9 @@ func TestMonkey(t *testing.T) {
 	keys = append(keys, "h", "\"", "y", "l", "a", ":", ":", "c", "o", "n", "=", "#")
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		b := open(t, fakeMeasured().printed(testLog(4000), 100000, 77), 120, 40, measured)
+		f := fakeMeasured().printed(testLog(4000), 100000, 77)
+		f.recordUse()
+		b := open(t, f, 120, 40, func(o *Options) { measured(o); versed(o) })
 		var sent []string
 		for range 700 {
 			k := keys[r.IntN(len(keys))]

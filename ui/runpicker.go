@@ -16,12 +16,9 @@ type runPicker struct {
 	name  string
 	input textinput.Model
 	all   []sessions.Summary // newest first
+	ready bool               // they were read
 	at    int                // of those that match
 	take  func(id string) tea.Cmd
-}
-
-func newRunPicker(name string, all []sessions.Summary, take func(id string) tea.Cmd) *runPicker {
-	return &runPicker{name: name, input: newFilter(""), all: all, take: take}
 }
 
 func (p *runPicker) title() string { return p.name }
@@ -115,7 +112,10 @@ func (p *runPicker) render(t *theme, w, h int) []string {
 	}
 	if len(list) == 0 {
 		text := "no other run is recorded here"
-		if len(p.all) > 0 {
+		switch {
+		case !p.ready:
+			text = "reading which there are…"
+		case len(p.all) > 0:
 			text = fmt.Sprintf("none of %d runs has that", len(p.all))
 		}
 		rows = append(rows, t.fit(line{{dim, text}}, w))

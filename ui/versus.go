@@ -54,8 +54,9 @@ type versusAgainMsg struct{ view *versusView }
 
 // runsMsg brings the runs to choose from.
 type runsMsg struct {
-	list []sessions.Summary
-	err  error
+	picker *runPicker
+	list   []sessions.Summary
+	err    error
 }
 
 func canVersus(w *Workbench) string {
@@ -65,29 +66,26 @@ func canVersus(w *Workbench) string {
 	return ""
 }
 
-// doVersus reads which runs there are, then asks for one.
+// doVersus asks for a run, and reads which there are meanwhile.
 func doVersus(w *Workbench) tea.Cmd {
-	runs := w.opt.Runs
+	runs, mine := w.opt.Runs, w.gauges.run.ID
+	p := &runPicker{name: "Compare " + cleanLine(mine) + " with which run?", input: newFilter("")}
+	p.take = func(id string) tea.Cmd {
+		w.openVersus(id)
+		return nil
+	}
+	w.dialog = p
 	return w.job(func(ctx context.Context) tea.Msg {
 		list, err := runs.List(ctx)
-		return runsMsg{list, err}
+		return runsMsg{p, slices.DeleteFunc(list, func(s sessions.Summary) bool { return s.ID == mine }), err}
 	})
 }
 
 func (m runsMsg) applyTo(w *Workbench) tea.Cmd {
+	m.picker.all, m.picker.ready = m.list, true
 	if m.err != nil {
 		w.toasts.add(w.now, trouble, m.err.Error())
-		return nil
 	}
-	if w.dialog != nil || w.sheet != nil || w.filtering || w.find.typing { // something else was begun meanwhile
-		return nil
-	}
-	mine := w.gauges.run.ID
-	list := slices.DeleteFunc(m.list, func(s sessions.Summary) bool { return s.ID == mine })
-	w.dialog = newRunPicker("Compare "+cleanLine(mine)+" with which run?", list, func(id string) tea.Cmd {
-		w.openVersus(id)
-		return nil
-	})
 	return nil
 }
 

@@ -183,6 +183,10 @@ func TestRunsApart(t *testing.T) {
 	if _, err := json.Marshal(r); err != nil {
 		t.Error(err)
 	}
+	r, err = Runs(side("r-a", "{}", row("x", 0, 1.0), row("x", 1, 0.0)), side("r-b", "{}", row("x", 0, 1.0)), false)
+	if err != nil || len(r.Pass) != 1 || !near(r.Pass[0].A.Mean, 0.5) {
+		t.Errorf("pass@2 of one reward in b: %v %+v", err, r.Pass)
+	}
 	r, err = Runs(side("r-a", "{}", row("x", 0, 1.0)), side("r-b", "{}", row("y", 0, 1.0)), false)
 	if err != nil || len(r.Shared) != 0 || len(r.Pass) != 0 || r.Metrics[1].A.Mean != nil {
 		t.Errorf("%v %+v", err, r)

@@ -116,6 +116,21 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// A turn that was cut off is read again, also when others have followed.
+func TestFollowIncomplete(t *testing.T) {
+	half := turn(k0, 1, "bash 1")
+	half.Complete = false
+	s := &shelf{turns: map[sessions.Key][]sessions.Turn{k0: {half, turn(k0, 2, "bash 2 → y"), turn(k0, 3, "bash 3 → z")}}}
+	had, err := Follow(t.Context(), s, Trace{}, k0, 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.turns[k0][0] = turn(k0, 1, "bash 1 → x")
+	if next, err := Follow(t.Context(), s, had, k0, 1, 3); err != nil || !next.Steps[0].Answered || len(next.Steps) != 3 {
+		t.Errorf("%v %+v", err, next.Steps)
+	}
+}
+
 // Calls that share an id are told apart by their place.
 func TestSharedIDs(t *testing.T) {
 	u := turn(k0, 1, `bash {"c":1} → x`, `bash {"c":2} → y`)
@@ -230,4 +245,19 @@ func TestPartTokens(t *testing.T) {
 	if got, err := PartTokens(t.Context(), s, list); err != nil || got[4] != (TokenPart{Known: true}) {
 		t.Errorf("%v %v", got[4], err)
 	}
+}
+
+// Whatever a model writes as arguments has a signature, and the same JSON written
+// another way has the same one.
+func FuzzSignature(f *testing.F) {
+	for _, s := range []string{`{"a": 1, "b": [true, null]}`, `{"path": 7}`, `{"a": 1e400}`, "", "\x00\xff", `{"a":"\ud800"}`, `{"command": "view", "path": "/x"}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, arguments string) {
+		same, like := normal(arguments)
+		again, likeAgain := normal(same)
+		if same != again || like != likeAgain {
+			t.Errorf("%q: %q, then %q", arguments, same, again)
+		}
+	})
 }

@@ -80,6 +80,7 @@ func TestUse(t *testing.T) {
 func TestUseAfterResume(t *testing.T) {
 	p := &tape{t: t}
 	p.reply(k0, 1, "bash", "editor")
+	p.add(k0, sessions.KindAttempt, sessions.Attempt{N: 1}) // the one that goes on
 	p.ran(k0, 1, "bash", "ok", 1)
 	p.reply(k1, 1, "bash")
 	p.ran(k1, 1, "bash", "timeout", 9)
