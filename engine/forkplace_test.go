@@ -119,7 +119,10 @@ func TestForkFromASnapshot(t *testing.T) {
 			s.until("one has replied", func() bool { return s.rowOf(one).HeldAt == sessions.AfterReply })
 			s.must(s.EditCall(one, 0, "execute_bash", `{"command": "pwd; echo $COLOUR; cat id; rm id"}`))
 			s.must(s.Step(one, "over"))
-			s.until("one is past it", func() bool { r := s.rowOf(one); return r.State == sessions.Held && r.HeldAt == sessions.BeforeModel && r.Turn == 3 })
+			s.until("one is past it", func() bool {
+				r := s.rowOf(one)
+				return r.State == sessions.Held && r.HeldAt == sessions.BeforeModel && r.Turn == 3
+			})
 			turns := s.turnsOf(one)
 			if got, want := turns[len(turns)-1].Observations[0].Text, "/tmp/deep\ndeep blue\n"+id+"\n"; !strings.HasPrefix(got, want) {
 				t.Errorf("the child's shell says %q, want %q", got, want)
@@ -128,7 +131,10 @@ func TestForkFromASnapshot(t *testing.T) {
 			s.until("two has replied", func() bool { return s.rowOf(two).HeldAt == sessions.AfterReply })
 			s.must(s.EditCall(two, 0, "str_replace_editor", `{"command": "undo_edit", "path": "/tmp/deep/made"}`))
 			s.must(s.Step(two, "over"))
-			s.until("two is past it", func() bool { r := s.rowOf(two); return r.State == sessions.Held && r.HeldAt == sessions.BeforeModel && r.Turn == 3 })
+			s.until("two is past it", func() bool {
+				r := s.rowOf(two)
+				return r.State == sessions.Held && r.HeldAt == sessions.BeforeModel && r.Turn == 3
+			})
 			turns = s.turnsOf(two)
 			if got := turns[len(turns)-1].Observations[0].Text; !strings.HasPrefix(got, "Undid the creation of /tmp/deep/made") {
 				t.Errorf("the child's editor says %q", got)
