@@ -175,12 +175,12 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 		t := newTrajectory(row.Key)
 		t.in, t.attempt, t.skip, t.begun = in, max(row.Attempt, 1), row.State.Ended(), row.Turn > 0
 		t.done.Store(t.skip)
+		if row.Fork != nil {
+			t.fork = before.forkOf(row)
+		}
 		if !t.skip {
 			if t.kind, err = e.kinds.choose(ctx, in); err != nil {
 				return nil, err
-			}
-			if row.Fork != nil {
-				t.fork = before.forkOf(row)
 			}
 			if err := e.recall(ctx, t, row, before); err != nil {
 				return nil, err

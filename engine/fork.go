@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"rollbench/engine/agent"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/infer"
+	"rollbench/sandbox"
 	"rollbench/sessions"
 )
 
@@ -24,7 +26,17 @@ type ForkOptions struct {
 	Turns    int  // budgets; 0: the parent's
 	Tokens   int  // of everything after the first prompt
 	Hold     bool // before they go on, in any case
+	// Differs is what becomes of a child in whose sandbox a recorded call answers
+	// otherwise: DifferHold (also ""), DifferGo, DifferDrop.
+	Differs string
 }
+
+// What becomes of a child in whose sandbox a recorded call answers otherwise.
+const (
+	DifferHold = "hold" // a person decides
+	DifferGo   = "go"   // it goes on all the same
+	DifferDrop = "drop" // it ends
+)
 
 // maxForks bounds what one verb may add.
 const maxForks = 16
@@ -35,6 +47,8 @@ func (o ForkOptions) check() error {
 		return fmt.Errorf("%d children: ask for 1 to %d at a time", o.N, maxForks)
 	case o.Turns < 0 || o.Tokens < 0:
 		return errors.New("a limit is a number from 1 on")
+	case !slices.Contains([]string{"", DifferHold, DifferGo, DifferDrop}, o.Differs):
+		return fmt.Errorf("%q is nothing that can be done with a child that differs: use hold, go or drop", o.Differs)
 	}
 	return checkSampling(o.Sampling)
 }
@@ -42,6 +56,7 @@ func (o ForkOptions) check() error {
 // plan is a fork that can be made.
 type plan struct {
 	parent *trajectory
+	kind   sandbox.Kind
 	row    sessions.Trajectory
 	fork   sessions.Fork
 	opt    ForkOptions
@@ -56,7 +71,8 @@ type plan struct {
 // parent's, and the children sample that turn and what follows themselves. Where
 // the parent is held right there, and its sandbox can be copied, theirs are opened
 // from a snapshot of it, else the recorded calls are replayed. The parent and its
-// group stay as they are. It may be called before Run.
+// group stay as they are. Children of a run in which all are paused are held at their
+// first gate. It may be called before Run.
 func (e *Engine) Fork(key sessions.Key, turn int, o ForkOptions) error {
 	if err := o.check(); err != nil {
 		return err
@@ -95,6 +111,12 @@ func (e *Engine) planFork(ctx context.Context, parent *trajectory, turn int, o F
 		return nil, fmt.Errorf("%s has no turn %d to fork from: use 1 to %d", row.Key, turn, row.Turn+1)
 	}
 	p := &plan{parent: parent, row: row, opt: o}
+	if p.kind, err = e.kinds.choose(ctx, parent.in); err != nil { // the parent may have ended before this part of the run
+		return nil, err
+	}
+	if !e.running.Load() {
+		e.isolation = e.kinds.isolation(ctx)
+	}
 	if turn > 1 {
 		if p.turns, err = e.store.Turns(ctx, row.Key, row.Attempt, 1, turn-1, true); err != nil {
 			return nil, err
@@ -173,13 +195,6 @@ func (p *plan) limits(g Generator) error {
 // addForks records the children and puts them beside the others, in whose order
 // the dispatcher takes them.
 func (e *Engine) addForks(p *plan, snap *forkSnapshot, why string) error {
-	kind, err := e.kinds.choose(e.ctx, p.parent.in)
-	if err != nil {
-		return err
-	}
-	if !e.running.Load() {
-		e.isolation = e.kinds.isolation(e.ctx)
-	}
 	first := e.run.N
 	for _, t := range e.all() {
 		if t.key.Instance == p.row.Instance {
@@ -205,8 +220,11 @@ func (e *Engine) addForks(p *plan, snap *forkSnapshot, why string) error {
 			}
 			return err
 		}
-		t.in, t.kind, t.fork.why = p.parent.in, kind, why
+		t.in, t.kind, t.fork.why = p.parent.in, p.kind, why
 		t.fork.snap.Store(snap)
+		if e.paused.Load() { // all are to be held, and these are among them
+			t.gate.Pause()
+		}
 		children = append(children, t)
 	}
 	e.roster.Lock()
@@ -227,13 +245,22 @@ func idsFrom(first, n int) string {
 
 // said is the fact of the fork, alike for all children.
 func (p *plan) said() (sessions.Forked, error) {
-	f := sessions.Forked{Fork: p.fork, Feedback: p.opt.Feedback, Hold: p.opt.Hold, By: "operator"}
-	if changed, err := json.Marshal(p.opt.Sampling); err != nil {
+	f := sessions.Forked{Fork: p.fork, Feedback: p.opt.Feedback, Hold: p.opt.Hold, Differs: p.opt.Differs, By: "operator"}
+	changed, err := json.Marshal(p.opt.Sampling)
+	if err != nil {
 		return f, fmt.Errorf("sampling settings: %w", err)
-	} else if string(changed) != "{}" {
+	}
+	s := infer.Sampling{}
+	if p.parent.fork != nil { // what is not changed is as the parent's
+		s = p.parent.fork.sampling(s)
+	}
+	if err := json.Unmarshal(changed, &s); err != nil {
+		return f, fmt.Errorf("sampling settings: %w", err)
+	}
+	if changed, err = json.Marshal(s); err == nil && string(changed) != "{}" {
 		f.Sampling = changed
 	}
-	return f, nil
+	return f, err
 }
 
 // child of the plan, and what makes it one in the session.

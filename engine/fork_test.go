@@ -209,7 +209,7 @@ func TestForkDiffers(t *testing.T) {
 	for _, key := range []sessions.Key{one, two} {
 		s.until(key.String()+" is held", func() bool { return s.rowOf(key).State == sessions.Held })
 		row := s.rowOf(key)
-		if row.HeldAt != sessions.BeforeModel || row.Held != sessions.HeldPaused || row.HeldWhy != "fork: 1 of 1 recorded calls answer differently in its sandbox" || row.Differs != 1 || row.Fork.Shared != 0 {
+		if row.HeldAt != sessions.BeforeModel || row.Held != sessions.HeldPaused || row.HeldWhy != "paused by the fork: 1 of 1 recorded calls answer differently in its sandbox" || row.Differs != 1 || row.Fork.Shared != 0 {
 			t.Fatalf("%s: %+v, fork %+v", key, row, row.Fork)
 		}
 		var r sessions.Rebuilt
@@ -269,7 +269,7 @@ func TestForkResumes(t *testing.T) {
 	s.start()
 	s.until("two is held again", func() bool {
 		r := s.rowOf(two)
-		return r.State == sessions.Held && len(s.events(sessions.KindRunStarted)) == 2 && strings.HasPrefix(r.HeldWhy, "fork: 1 of 1")
+		return r.State == sessions.Held && len(s.events(sessions.KindRunStarted)) == 2 && strings.HasPrefix(r.HeldWhy, "paused by the fork: 1 of 1")
 	})
 	s.ends(one) // by itself
 	if again := s.turnsOf(one); again[1].Version != reply.Version || !slices.Equal(again[1].OutputIDs, reply.OutputIDs) || s.rowOf(one).Attempt != 1 || s.rowOf(one).State != sessions.Done {
@@ -347,4 +347,68 @@ func TestForkOfAnEndedRun(t *testing.T) {
 	if sum, err := sessions.List(t.Context(), s.home); err != nil || sum[0].Members != 1 || sum[0].Forks != 2 {
 		t.Errorf("%+v, %v", sum, err)
 	}
+}
+
+// While all are paused, children are held at their first gate like the others.
+func TestForkOfAPausedRun(t *testing.T) {
+	s := sit(t, nil)
+	s.must(s.Pause(sessions.Key{}), s.Fork(s.key, 1, ForkOptions{N: 1}))
+	s.until("the child is held", func() bool { r := s.rowOf(child(1)); return r.State == sessions.Held && r.HeldWhy == "" })
+	s.must(s.Continue(sessions.Key{}), <-s.done)
+	if row := s.rowOf(child(1)); row.State != sessions.Done {
+		t.Errorf("%+v", row)
+	}
+}
+
+// What is not changed of the sampling settings is as the parent's, not as the run's;
+// a child that differs and was to be dropped ends, one that was to go on goes on.
+func TestForkOfAFork(t *testing.T) {
+	s := sit(t, nil)
+	s.call("execute_bash", `{"command": "cat /proc/sys/kernel/random/uuid"}`)
+	s.into(sessions.AfterTool)
+	s.must(s.Fork(s.key, 2, ForkOptions{N: 1, Sampling: infer.Sampling{Temperature: ptr(0.5), TopP: ptr(0.9)}, Differs: DifferGo}))
+	s.ends(child(1))
+	s.must(s.Fork(child(1), 3, ForkOptions{N: 1, Sampling: infer.Sampling{TopP: ptr(0.8)}, Differs: DifferGo}), s.Fork(s.key, 2, ForkOptions{N: 1, Differs: DifferDrop}))
+	s.ends(child(2), child(3))
+	for key, want := range map[sessions.Key]string{child(1): `{"temperature":0.5,"top_p":0.9`, child(2): `{"temperature":0.5,"top_p":0.8`} {
+		turns := s.turnsOf(key)
+		if got := string(turns[len(turns)-1].Sampling); !strings.HasPrefix(got, want) || s.rowOf(key).State != sessions.Done {
+			t.Errorf("%s sampled with %s, want %s", key, got, want)
+		}
+	}
+	if row := s.rowOf(child(3)); row.State != sessions.Failed || row.Differs != 1 || len(row.Causes) != 1 || row.Causes[0] != "fork: 1 of 1 recorded calls answer differently in its sandbox" {
+		t.Errorf("dropped: %+v", row)
+	}
+	s.finish()
+}
+
+// What a person ran in the parent's sandbox before the turn is a part of its past,
+// what came later is not; a budget that was raised is the children's, too.
+func TestForkAfterHandRuns(t *testing.T) {
+	s := sit(t, nil)
+	s.into(sessions.AfterTool)
+	s.must(s.RunByHand(s.key, "echo one > /tmp/early", false), s.RaiseLimit(s.key, 77, 0))
+	s.seen(sessions.KindHandRun, 1)
+	s.into(sessions.BeforeModel)
+	s.into(sessions.AfterReply)
+	s.must(s.RunByHand(s.key, "echo two > /tmp/late", false))
+	s.seen(sessions.KindHandRun, 2)
+	s.must(s.Fork(s.key, 2, ForkOptions{N: 1, Hold: true}))
+	one := child(1)
+	s.until("the child is held", func() bool { return s.rowOf(one).State == sessions.Held })
+	var r sessions.Rebuilt
+	if s.payload(sessions.KindRebuilt, one, &r); r.By != sessions.ByReplay || r.Calls != 2 {
+		t.Errorf("%+v", r)
+	}
+	s.must(s.RunByHand(one, "cat /tmp/early; ls /tmp/late", false))
+	runs := s.seen(sessions.KindHandRun, 3)
+	if got := string(runs[2].Data); !strings.Contains(got, `one\n`) || !strings.Contains(got, `"exit":2`) {
+		t.Errorf("the child's sandbox says %s", got)
+	}
+	if row := s.rowOf(one); row.MaxTurns != 77 {
+		t.Errorf("it may use %d turns", row.MaxTurns)
+	}
+	s.must(s.Continue(one))
+	s.ends(one)
+	s.finish()
 }

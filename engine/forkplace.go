@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -128,11 +129,15 @@ func (e *Engine) rebuild(ctx context.Context, t *trajectory) error {
 		return err
 	}
 	went := lastOf(t.turns) != nil && lastOf(t.turns).Index >= t.fork.Turn
-	switch n := len(r.Differs) + r.More; {
-	case n > 0 && !(went && sameDifferences(t.fork.before, r)):
-		t.fork.holdWhy = fmt.Sprintf("fork: %d of %d recorded calls answer differently in its sandbox", n, max(r.Calls, n))
+	n := len(r.Differs) + r.More
+	differ := fmt.Sprintf("%d of %d recorded calls answer differently in its sandbox", n, max(r.Calls, n))
+	switch {
+	case n > 0 && !went && t.fork.Differs == DifferDrop:
+		return errors.New("fork: " + differ)
+	case n > 0 && t.fork.Differs != DifferGo && !(went && sameDifferences(t.fork.before, r)):
+		t.fork.holdWhy = "paused by the fork: " + differ
 	case t.fork.Hold && !went:
-		t.fork.holdWhy = "fork: as asked for"
+		t.fork.holdWhy = "paused by the fork, as asked for"
 	}
 	return nil
 }

@@ -39,7 +39,10 @@ type (
 		Feedback string          `json:"feedback,omitempty"` // a user message before its first own model call
 		Sampling json.RawMessage `json:"sampling,omitempty"` // what differs from the run's settings
 		Hold     bool            `json:"hold,omitempty"`     // before it goes on, in any case
-		By       string          `json:"by"`                 // operator
+		// Differs says what to do where a recorded call answers otherwise as the
+		// sandbox is rebuilt: hold (also ""), go, drop.
+		Differs string `json:"if_differs,omitempty"`
+		By      string `json:"by"` // operator
 	}
 	// Rebuilt says how the sandbox of a fork came to have the files that its
 	// parent's had before the turn.

@@ -127,6 +127,8 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 		w.applyHandRun(e)
 	case sessions.KindRequestStopped:
 		w.applyStopped(e)
+	case sessions.KindRebuilt:
+		w.applyRebuilt(e)
 	case sessions.KindResampled:
 		w.toasts.add(w.now, note, withKey(e.Key, "a fresh reply is there: r compares"))
 	}
@@ -187,7 +189,7 @@ func (w *Workbench) prepare() tea.Cmd {
 		return w.expire()
 	}
 	w.settle()
-	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadTimelines(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.loadComparison(), w.expire())
+	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadTimelines(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.loadComparison(), w.loadFork(), w.expire())
 }
 
 // settle the panes where they will be drawn; what is missing is noted.
@@ -199,6 +201,7 @@ func (w *Workbench) settle() {
 		w.turns.point(t.Key, t.Attempt)
 		w.turns.last = max(w.turns.last, t.Turn)
 		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], w.gateHelp(t), w.now)
+		w.turns.leads(t, w.forks.rebuilt[t.Key])
 		if w.turns.last > 0 { // even unseen: the call that waits is in it
 			w.turns.section(w.turns.last - 1)
 		}

@@ -198,6 +198,13 @@ func (f *fakeRun) StopNow(k sessions.Key) error        { return f.verb("stop %v"
 func (f *fakeRun) OpenShell(_ context.Context, k sessions.Key, look bool, term engine.Terminal) (engine.Shell, error) {
 	return nil, errors.Join(f.verb("shell %v %v %dx%d", k, look, term.Cols, term.Rows), errors.New("there is no sandbox here"))
 }
+func (f *fakeRun) Fork(k sessions.Key, turn int, o engine.ForkOptions) error {
+	data, err := json.Marshal(o.Sampling)
+	if err != nil {
+		return err
+	}
+	return f.verb("fork %v %d n=%d %q %s %d %d %v", k, turn, o.N, o.Feedback, data, o.Turns, o.Tokens, o.Hold)
+}
 func (f *fakeRun) SetBreakpoint(id int, text string) error {
 	return f.verb("break %d %s", id, text)
 }

@@ -92,7 +92,7 @@ func (w *Workbench) beginFind(text string, step int) tea.Cmd {
 		f.step = 0
 		return w.beginTokenFind(text, step)
 	}
-	to := target{t.Key, t.Attempt, w.turns.last}
+	to := target{key: t.Key, attempt: t.Attempt, turns: w.turns.last}
 	if !w.tab.ofPage() {
 		return w.beginHunt(&f.hunt, text, w.tab, []target{to}, false)
 	}
@@ -247,7 +247,7 @@ func doFindNext(step int) func(*Workbench) tea.Cmd {
 		}
 		f.step, f.want = step, nil
 		if h := &f.hunt; len(h.targets) == 1 && !h.running && h.targets[0].turns < w.turns.last {
-			h.targets = []target{{f.key, w.turns.attempt, w.turns.last}}
+			h.targets = []target{{key: f.key, attempt: w.turns.attempt, turns: w.turns.last}}
 			h.at = 0 // and on behind the last turn looked through
 			return w.goOn(h, false)
 		}

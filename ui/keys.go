@@ -64,7 +64,7 @@ func on(help string, keys ...string) key.Binding {
 
 // keyTable in the order of the help.
 func keyTable() []binding {
-	return slices.Concat(debugKeys(), changeKeys(), humanKeys(), breakKeys(), replayKeys(), globalKeys(), comfortKeys(), paneKeys(), compareKeys(), narrowKeys())
+	return slices.Concat(debugKeys(), changeKeys(), humanKeys(), breakKeys(), forkKeys(), replayKeys(), globalKeys(), comfortKeys(), paneKeys(), compareKeys(), narrowKeys())
 }
 
 // debugKeys in the order of how often a held trajectory needs them: the bottom

@@ -27,7 +27,7 @@ type reasonCount struct {
 func judge(ts []sessions.Trajectory, n int) verdicts {
 	by := map[string]int{}
 	for _, t := range ts {
-		if m := t.Mask(); m != "" {
+		if m := t.Mask(); m != "" && t.Fork == nil {
 			by[m]++
 		}
 	}
@@ -118,6 +118,9 @@ func (p *gaugePane) outcomes() line {
 	}
 	if c.intervened > 0 {
 		l.add(person, fmt.Sprintf(" ✎%d", c.intervened))
+	}
+	if c.forks > 0 {
+		l.add(person, fmt.Sprintf(" %s%d", forkGlyph, c.forks))
 	}
 	l.add(warn, fmt.Sprintf(" ⊘%d", c.masked))
 	return l

@@ -64,6 +64,7 @@ func (b *bench) send(m tea.Msg) {
 	b.do(b.w.loadHistory())
 	b.do(b.w.loadOutput())
 	b.do(b.w.loadComparison())
+	b.do(b.w.loadFork())
 }
 
 // do what a key asked for, and take its message.
@@ -77,7 +78,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	switch m := m.(type) {
 	case crashMsg:
 		b.t.Fatal(m.what)
-	case agedMsg, verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, timelineMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg, comparisonMsg, shellMsg, shellLeftMsg:
+	case agedMsg, verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, timelineMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg, comparisonMsg, forkMsg, shellMsg, shellLeftMsg:
 		b.send(m)
 	}
 }

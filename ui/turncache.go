@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"sort"
 
 	"rollbench/sessions"
@@ -33,6 +34,10 @@ type turnCache struct {
 	// shown are the turns asked for by the last frame: what is on the screen is never
 	// given up for what is not.
 	shown map[int]bool
+	// lead stands above turn leadTurn, of a fork the first of its own.
+	lead     []block
+	leadTurn int
+	leadSign string // what it was made of
 }
 
 // point the cache at a trajectory. It reports whether everything was dropped.
@@ -113,6 +118,9 @@ func (c *turnCache) put(turns []sessions.Turn, views map[int]*section, from, to 
 		v := views[n]
 		if v == nil {
 			v = &section{blocks: []block{{id: "none", label: "turn", labelRole: dim, body: dim, text: "not recorded"}}}
+		}
+		if n == c.leadTurn {
+			v.blocks = append(slices.Clone(c.lead), v.blocks...)
 		}
 		c.turns[n] = v
 		c.bytes += v.bytes

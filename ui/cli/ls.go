@@ -255,7 +255,7 @@ func (a *app) listJSON(runs []sessions.Summary) error {
 		err := enc.Encode(map[string]any{"run": r.ID, "created": r.Created, "title": r.Title, "model": r.Model, "simulated": r.Simulated,
 			"state": r.State, "pid": r.PID, "trajectories": r.Members, "groups": r.Groups, "num_trajectories": r.N, "done": r.Done, "failed": r.Failed, "cancelled": r.Cancelled,
 			"solved": r.Solved, "masked": r.Masked, "intervened": r.Intervened, "mean_reward": r.MeanReward, "pass_at_1": r.PassAt1, "pass_at_n": r.PassAtN,
-			"turns": r.Turns, "sampled_tokens": r.Sampled, "policy": r.Policy, "bytes": r.Size, "problem": r.Problem})
+			"turns": r.Turns, "sampled_tokens": r.Sampled, "policy": r.Policy, "forks": r.Forks, "bytes": r.Size, "problem": r.Problem})
 		if err != nil {
 			return err
 		}
