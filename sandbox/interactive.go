@@ -31,6 +31,21 @@ type Shell interface {
 	Close() error
 }
 
+// ShellState is what a shell's next process takes over from the one before it.
+type ShellState struct {
+	Dir string
+	Env string // text for a shell that restores the exported environment
+}
+
+// Carrier is a shell whose state another can go on with, in a sandbox that was
+// opened from a Snapshot of the first one's.
+type Carrier interface {
+	// State after the last command; it waits for one that runs.
+	State() ShellState
+	// Adopt the state in a fresh process.
+	Adopt(ctx context.Context, s ShellState) error
+}
+
 // Step continues a command that was left running.
 type Step struct {
 	Input []byte // typed first, and a line break after it, when Key is Enter

@@ -156,6 +156,24 @@ func (sh *shell) took(rep report) {
 	sh.state.Unlock()
 }
 
+// State after the last command.
+func (sh *shell) State() ShellState {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return ShellState{Dir: sh.last.dir, Env: sh.last.env}
+}
+
+// Adopt a state as a shell that was killed does: in a fresh process.
+func (sh *shell) Adopt(ctx context.Context, s ShellState) error {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.closed {
+		return errShellClosed
+	}
+	sh.last = report{dir: s.Dir, env: s.Env}
+	return sh.renew(ctx)
+}
+
 // Dir is the working directory after the last command.
 func (sh *shell) Dir() string {
 	sh.state.Lock()
