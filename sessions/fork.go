@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -39,7 +39,10 @@ type (
 		Feedback string          `json:"feedback,omitempty"` // a user message before its first own model call
 		Sampling json.RawMessage `json:"sampling,omitempty"` // what differs from the run's settings
 		Hold     bool            `json:"hold,omitempty"`     // before it goes on, in any case
-		By       string          `json:"by"`                 // operator
+		// Differs says what to do where a recorded call answers otherwise as the
+		// sandbox is rebuilt: hold (also ""), go, drop.
+		Differs string `json:"if_differs,omitempty"`
+		By      string `json:"by"` // operator
 	}
 	// Rebuilt says how the sandbox of a fork came to have the files that its
 	// parent's had before the turn.
@@ -100,22 +103,21 @@ func lineage(find finder, key Key, attempt int) ([]segment, error) {
 		return nil, err
 	}
 	own := segment{key: key, tr: tr, attempt: attempt, from: 1, to: 1<<31 - 1}
-	if row.Fork == nil {
+	f := row.Fork
+	if f == nil {
 		return []segment{own}, nil
 	}
-	own.from = row.Fork.Shared + 1
-	if row.Fork.Shared == 0 {
-		return []segment{own}, nil
-	}
-	list, err := lineage(find, row.Fork.ParentOf(key), row.Fork.Attempt)
+	own.from = f.Turn
+	copied := segment{key: key, tr: tr, attempt: 1, from: f.Shared + 1, to: f.Turn - 1} // stored with the fork, for all attempts
+	list, err := lineage(find, f.ParentOf(key), f.Attempt)
 	if err != nil {
 		return nil, err
 	}
+	list = clip(list, 1, f.Shared)
 	for i := range list {
-		list[i].to, list[i].foreign = min(list[i].to, row.Fork.Shared), true
+		list[i].foreign = true
 	}
-	list = slices.DeleteFunc(list, func(s segment) bool { return s.from > s.to })
-	return append(list, own), nil
+	return clip(append(list, copied, own), 1, own.to), nil
 }
 
 // clip the segments to a range of turns.
@@ -210,4 +212,30 @@ func (tx *transaction) segments(key Key, attempt int) ([]segment, error) {
 		}
 		return tr, tx.row(tr), nil
 	}, key, attempt)
+}
+
+// differenceText bounds each side of a Difference, in bytes.
+const differenceText = 4 << 10
+
+// AroundDifference are two texts from shortly before the line where they part, each
+// of a few thousand bytes at most.
+func AroundDifference(was, now string) (string, string) {
+	from, line := 0, 0
+	for i := 0; i < len(was) && i < len(now) && was[i] == now[i]; i++ {
+		if was[i] == '\n' {
+			from, line = line, i+1 // the line before the one where they part
+		}
+	}
+	return cutText(was, from), cutText(now, from)
+}
+
+func cutText(text string, from int) string {
+	before, after := "", ""
+	if from > 0 {
+		before = "…\n"
+	}
+	if text = text[from:]; len(text) > differenceText {
+		text, after = strings.ToValidUTF8(text[:differenceText], ""), "\n…"
+	}
+	return before + text + after
 }

@@ -152,6 +152,13 @@ func TestForkOfAForkAndACopy(t *testing.T) {
 	put(t, s, Turn{Key: grand, Attempt: 1, Index: 4, Version: 1, Source: FromModel, PromptIDs: []int32{1, 2, 3, 4, 5, 6, 77, 8}, OutputIDs: []int32{80}, Logprobs: []float64{-5}, PromptTokens: 8, OutputTokens: 1,
 		New: []Message{{Role: "tool", Content: "third", Source: FromTool}}})
 	equal(t, shown(t, s, grand, 4, 0), `[4,1,[1,2,3,4,5,6,77,8],[80],null,"th"]`)
+	// The child starts again: its copy of the parent's turn is there, its own turn is of the attempt before.
+	commit(t, s, Write{Events: []Event{NewEvent(at(70), child, KindAttempt, Attempt{N: 2})}})
+	equal(t, shown(t, s, child, 0, 0), `[1,1,[1,2],[3],`+origin+`,"do"]`, `[2,2,[1,2,3,4],[5],`+origin+`,"wh"]`)
+	put(t, s, Turn{Key: child, Attempt: 2, Index: 3, Version: 1, Source: FromModel, PromptIDs: []int32{1, 2, 3, 4, 5, 6}, OutputIDs: []int32{99}, PromptTokens: 6, OutputTokens: 1,
+		New: []Message{{Role: "tool", Content: "second", Source: FromTool}}})
+	equal(t, shown(t, s, child, 3, 0), `[3,1,[1,2,3,4,5,6],[99],null,"se"]`)
+	equal(t, shown(t, s, grand, 3, 3), `[3,1,[1,2,3,4,5,6],[77],`+one+`,"se"]`)
 }
 
 // The row of a fork is the reduction of its events; a new attempt begins at the

@@ -1,11 +1,17 @@
 package export
 
-import "math"
+import (
+	"fmt"
+	"math"
 
-// Group is the baseline of an instance: the trajectories whose rewards the
-// advantages were computed from, in queue order.
+	"rollbench/sessions"
+)
+
+// Group is the baseline of an instance, or of the children of one fork: the
+// trajectories whose rewards the advantages were computed from, in queue order.
 type Group struct {
 	Instance string    `json:"instance_id"`
+	Fork     int       `json:"fork,omitempty"` // the first child's trajectory_id; 0: no fork
 	IDs      []int     `json:"trajectory_ids"`
 	Rewards  []float64 `json:"rewards"`
 	Flag     string    `json:"flag,omitempty"` // groupOfOne, noVariance
@@ -26,11 +32,15 @@ func baselines(list []chosen, kind string) []Group {
 		if !c.written {
 			continue
 		}
-		at, there := place[c.Instance]
+		at, there := place[c.group]
 		if !there {
 			at = len(groups)
-			place[c.Instance] = at
-			groups = append(groups, Group{Instance: c.Instance})
+			place[c.group] = at
+			g := Group{Instance: c.Instance}
+			if c.Fork != nil {
+				g.Fork = c.Fork.Group
+			}
+			groups = append(groups, g)
 		}
 		groups[at].IDs = append(groups[at].IDs, c.ID)
 		groups[at].Rewards = append(groups[at].Rewards, *c.Reward)
@@ -41,12 +51,29 @@ func baselines(list []chosen, kind string) []Group {
 	seen := map[string]int{}
 	for i := range list {
 		if list[i].written {
-			group := list[i].Instance
+			group := list[i].group
 			list[i].advantage = advantage(kind, groups[place[group]].Rewards, seen[group])
 			seen[group]++
 		}
 	}
 	return groups
+}
+
+// groupOf names whom a trajectory is compared with: those of its instance, or of
+// the fork that it is of.
+func groupOf(t sessions.Trajectory) string {
+	if t.Fork == nil {
+		return t.Instance
+	}
+	return Group{Instance: t.Instance, Fork: t.Fork.Group}.name()
+}
+
+// name of the group where a format knows groups by a name.
+func (g Group) name() string {
+	if g.Fork == 0 {
+		return g.Instance
+	}
+	return fmt.Sprintf("%s/fork-%d", g.Instance, g.Fork)
 }
 
 func flag(rewards []float64) string {

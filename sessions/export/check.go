@@ -148,16 +148,16 @@ func (c *checker) baselines() {
 	seen := map[string]bool{}
 	for i := range c.meta.Groups {
 		g := &c.meta.Groups[i]
-		if len(g.IDs) != len(g.Rewards) || len(g.IDs) == 0 || seen[g.Instance] {
-			c.fail("group %s: %d trajectories with %d rewards", g.Instance, len(g.IDs), len(g.Rewards))
+		if len(g.IDs) != len(g.Rewards) || len(g.IDs) == 0 || seen[g.name()] {
+			c.fail("group %s: %d trajectories with %d rewards", g.name(), len(g.IDs), len(g.Rewards))
 			continue
 		}
-		seen[g.Instance] = true
+		seen[g.name()] = true
 		for j, id := range g.IDs {
-			c.place[sessions.Key{Instance: g.Instance, ID: id}] = place{g, j}
+			c.place[sessions.Key{Instance: c.nameIn(g), ID: id}] = place{g, j}
 		}
 		if want := flag(g.Rewards); g.Flag != want {
-			c.fail("group %s is flagged %q, want %q", g.Instance, g.Flag, want)
+			c.fail("group %s is flagged %q, want %q", g.name(), g.Flag, want)
 		}
 		switch g.Flag {
 		case groupOfOne:
@@ -178,6 +178,14 @@ func (c *checker) baselines() {
 			c.fail("pass@%d is %v of %d instances, recomputed %v of %d", want[i].K, p.Value, p.Instances, want[i].Value, want[i].Instances)
 		}
 	}
+}
+
+// nameIn is what rows of the format call the instance of a group's members.
+func (c *checker) nameIn(g *Group) string {
+	if c.meta.Format == "skyrl" {
+		return g.name()
+	}
+	return g.Instance
 }
 
 // equal says what the meta counts and what there is.
@@ -277,7 +285,7 @@ func (c *checker) member(key sessions.Key, reward *float64, a about) {
 			c.fail("rows of %s are not together", key)
 		}
 		c.leave()
-		c.done[key], c.groups[key.Instance] = true, true
+		c.done[key] = true
 		c.key, c.first, c.turn, c.part, c.ended, c.sequence = key, a, 0, 1, false, nil
 		if a.Mask != nil {
 			c.masks[*a.Mask]++
@@ -304,6 +312,7 @@ func (c *checker) member(key sessions.Key, reward *float64, a about) {
 		c.fail("%s is in no group of the meta", key)
 		return
 	}
+	c.groups[p.group.name()] = true
 	if reward != nil && *reward != p.group.Rewards[p.i] {
 		c.fail("reward %v of %s is %v in its group", *reward, key, p.group.Rewards[p.i])
 	}

@@ -107,8 +107,8 @@ func (c *checker) verl(r verlRow) {
 	if c.part > 1 {
 		c.fail("a second row of %s", c.key)
 	}
-	if want := c.meta.Run + "/" + r.Instance; r.UID != want {
-		c.fail("uid is %q, want %q", r.UID, want)
+	if p, ok := c.place[c.key]; ok && r.UID != c.meta.Run+"/"+p.group.name() {
+		c.fail("uid is %q, want %q", r.UID, c.meta.Run+"/"+p.group.name())
 	}
 	if r.Turns != 2*len(r.Spans) {
 		c.fail("num_turns is %d with %d replies", r.Turns, len(r.Spans))

@@ -98,7 +98,9 @@ func walk(ctx context.Context, r sessions.Reader, l *lines, f format) error {
 		if err != nil {
 			return err
 		}
-		m.calls(turns)
+		if c.Fork == nil {
+			m.calls(turns)
+		}
 		if !c.written {
 			continue
 		}
@@ -110,7 +112,7 @@ func walk(ctx context.Context, r sessions.Reader, l *lines, f format) error {
 		if l.sum.Rows == before {
 			continue
 		}
-		groups[c.Instance] = true
+		groups[c.group] = true
 		l.sum.wrote(c)
 	}
 	l.sum.Groups = len(groups)

@@ -150,12 +150,15 @@ type PassAt struct {
 
 // passAt estimates pass@k without bias, 1 − C(n−c, k)/C(n, k) for an instance
 // with c of n solved (reward 1 or more), for every k up to the largest group.
-// Members without a reward are no part of n.
+// Members without a reward are no part of n, and neither are forks.
 func passAt(groups []Group) []PassAt {
 	out := []PassAt{}
 	for k := 1; ; k++ {
 		p := PassAt{K: k}
 		for _, g := range groups {
+			if g.Fork > 0 { // they begin where another had come to
+				continue
+			}
 			n, c := len(g.Rewards), 0
 			for _, r := range g.Rewards {
 				if r >= 1 {

@@ -11,6 +11,7 @@ type reply struct {
 	*sessions.Turn
 	logprobs []float64 // nil when a row may not show them
 	picked   bool      // sampled, but chosen by a person
+	parents  bool      // before a fork: it is of the parent's record
 }
 
 // repliesOf the latest attempt, with what is true of them counted.
@@ -22,7 +23,7 @@ func repliesOf(c chosen, turns []sessions.Turn, sum *Summary) []reply {
 			sum.Superseded++
 			continue
 		}
-		r := reply{t, logprobs(t), picked(t, c.did)}
+		r := reply{t, logprobs(t), picked(t, c.did), t.Origin != nil}
 		list = append(list, r)
 		if r.empty() {
 			sum.NoOutput++
@@ -36,6 +37,7 @@ func repliesOf(c chosen, turns []sessions.Turn, sum *Summary) []reply {
 			{&sum.NoLogprobs, r.logprobs == nil},
 			{&sum.Operator, t.Source == sessions.FromOperator},
 			{&sum.Picked, r.picked},
+			{&sum.Parents, r.parents},
 		} {
 			if c.is {
 				*c.n++
@@ -48,8 +50,9 @@ func repliesOf(c chosen, turns []sessions.Turn, sum *Summary) []reply {
 // empty says that the endpoint reported a reply without a single token.
 func (r reply) empty() bool { return r.OutputIDs != nil && len(r.OutputIDs) == 0 }
 
-// trains says that the policy sampled the reply and nobody chose it for it.
-func (r reply) trains() bool { return r.Source == sessions.FromModel && !r.picked }
+// trains says that the policy sampled the reply in this trajectory, and nobody chose
+// it for it.
+func (r reply) trains() bool { return r.Source == sessions.FromModel && !r.picked && !r.parents }
 
 // logprobs of a sampled reply; nil for text a person made, without the ids that
 // they belong to, and when a value is no finite number, which JSON could not hold.

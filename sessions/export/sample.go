@@ -1,6 +1,10 @@
 package export
 
-import "rollbench/sessions"
+import (
+	"slices"
+
+	"rollbench/sessions"
+)
 
 // sample is one training sequence: replies of which each prompt is the prompt
 // and the output before it and new tokens of observations (SkyRL-Agent's
@@ -53,7 +57,8 @@ func (l *lines) cut(replies []reply, steps bool) [][]reply {
 		ended = false
 		samples[len(samples)-1] = append(samples[len(samples)-1], replies[i])
 	}
-	return samples
+	// What only the parent of a fork sampled is in the parent's own samples.
+	return slices.DeleteFunc(samples, func(s []reply) bool { return s[len(s)-1].parents })
 }
 
 // extends reports whether the prompt begins with that of the last of the
@@ -65,7 +70,8 @@ func extends(t *sessions.Turn, replies []reply) bool {
 }
 
 // merge the replies of one sample. Every token of a masked trajectory, every
-// observation and every reply that a person picked has mask 0; observations
+// observation, every reply that a person picked and every one from before a fork
+// has mask 0; observations
 // have 0.0 in the place of a logprob (skyrl/train/generators/base.py,
 // verl/experimental/agent_loop/agent_loop.py).
 func (s *sample) merge(c chosen, replies []reply, logprobs bool) {

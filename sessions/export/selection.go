@@ -9,7 +9,8 @@ import (
 // chosen is a trajectory of the export's scope.
 type chosen struct {
 	sessions.Trajectory
-	written   bool // else it only counts in the metrics
+	group     string // whom it is compared with
+	written   bool   // else it only counts in the metrics
 	advantage *float64
 	did       []intervention
 }
@@ -43,9 +44,13 @@ func maskReason(finish string) string {
 // the other trajectories that made a turn; all are the ended ones that metrics
 // tell of.
 func choose(rows []sessions.Trajectory, opt Options, sum *Summary) (list []chosen, all []sessions.Trajectory, err error) {
-	sum.Members = len(rows)
-	lacking := map[string]bool{} // instances with a member that should have a reward and has none
+	lacking := map[string]bool{} // groups with a member that should have a reward and has none
 	for _, t := range rows {
+		if t.Fork == nil {
+			sum.Members++
+		} else {
+			sum.Forks++
+		}
 		if !opt.takesInstance(t.Instance) {
 			sum.Filtered++
 			continue
@@ -55,19 +60,21 @@ func choose(rows []sessions.Trajectory, opt Options, sum *Summary) (list []chose
 			if opt.OnMissing == "error" {
 				return nil, nil, fmt.Errorf("trajectory %s has no reward (%s); export with on-missing drop or group, or resume the run", t.Key, missing)
 			}
-			lacking[t.Instance] = true
+			lacking[groupOf(t)] = true
 		}
 		if !t.State.Ended() || t.Dropped || t.Intervened && !opt.IncludeIntervened {
 			continue
 		}
-		all = append(all, t)
-		if t.Turn > 0 {
-			list = append(list, chosen{Trajectory: t, written: ok})
+		if t.Fork == nil { // a fork is no sample of its instance
+			all = append(all, t)
+		}
+		if t.Turn > 0 && (t.Fork == nil || t.Turn >= t.Fork.Turn) {
+			list = append(list, chosen{Trajectory: t, group: groupOf(t), written: ok})
 		}
 	}
 	if opt.OnMissing == "group" {
 		for i := range list {
-			if list[i].written && lacking[list[i].Instance] {
+			if list[i].written && lacking[list[i].group] {
 				list[i].written = false
 				sum.OfGroup++
 			}
@@ -98,13 +105,15 @@ func consider(t sessions.Trajectory, opt Options, sum *Summary) (missing string,
 	switch {
 	case t.Dropped:
 		sum.Dropped++
+	case t.Fork != nil && !opt.IncludeIntervened:
+		sum.LeftForks++
 	case t.Intervened && !opt.IncludeIntervened:
 		sum.Intervened++
 	case !t.State.Ended():
 		sum.Unfinished++
 		return string(t.State), false
 	case t.Reward == nil:
-		if t.Turn == 0 {
+		if t.Turn == 0 || t.Fork != nil && t.Turn < t.Fork.Turn {
 			sum.Empty++
 		} else {
 			sum.NoReward++
@@ -113,7 +122,7 @@ func consider(t sessions.Trajectory, opt Options, sum *Summary) (missing string,
 			return string(t.State), false
 		}
 		return t.Finish, false
-	case t.Turn == 0:
+	case t.Turn == 0 || t.Fork != nil && t.Turn < t.Fork.Turn:
 		sum.Empty++ // a reward without a turn says nothing about the policy
 	default:
 		return "", true

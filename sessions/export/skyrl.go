@@ -27,8 +27,8 @@ func (f *skyrl) row(c chosen, step bool) error {
 		reward, stop = 0, "complete"
 	}
 	o := f.object()
-	o.open("trajectory_id") // TrajectoryID(instance_id, repetition_id) of skyrl/train/generators/base.py
-	o.text("instance_id", c.Instance)
+	o.open("trajectory_id")        // TrajectoryID(instance_id, repetition_id) of skyrl/train/generators/base.py
+	o.text("instance_id", c.group) // trainers group by it, so that forks have one of their own
 	o.integer("repetition_id", c.ID)
 	o.close()
 	o.ids("prompt_token_ids", f.prompt)

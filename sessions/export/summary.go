@@ -13,12 +13,14 @@ type Summary struct {
 	Rows         int    `json:"rows"`         // written
 	Trajectories int    `json:"trajectories"` // with at least one row
 	Groups       int    `json:"groups"`       // with at least one row
-	Members      int    `json:"members"`      // trajectories of the run
+	Members      int    `json:"members"`      // trajectories of the run, of the set fixed at the start
+	Forks        int    `json:"forks"`        // beside them
 
 	// Trajectories left out, each counted once under the first that applies.
 	Filtered    int `json:"left_out_filtered"` // by a filter of the options
 	Unfinished  int `json:"left_out_unfinished"`
 	Dropped     int `json:"left_out_dropped"` // by a person
+	LeftForks   int `json:"left_out_forks"`   // not asked in, as intervened ones
 	Intervened  int `json:"left_out_intervened"`
 	Empty       int `json:"left_out_empty"` // no turn was made
 	NoReward    int `json:"left_out_no_reward"`
@@ -43,6 +45,7 @@ type Summary struct {
 	NoLogprobs int `json:"replies_without_logprobs"` // or with one that is no finite number
 	Operator   int `json:"replies_by_operator"`      // made by a person, mask 0
 	Picked     int `json:"replies_picked"`           // sampled, but chosen by a person, mask 0
+	Parents    int `json:"replies_before_fork"`      // of a fork's parent, mask 0
 
 	NewSamples    int `json:"samples"`
 	OutputTokens  int `json:"output_tokens"`
@@ -95,6 +98,7 @@ func (s Summary) String() string {
 		{s.Masked, "masked"},
 		{s.Unfinished, "left out: unfinished"},
 		{s.Dropped, "left out: dropped by a person"},
+		{s.LeftForks, "left out: forks"},
 		{s.Intervened, "left out: intervened"},
 		{s.Empty, "left out: no turns"},
 		{s.NoReward, "left out: no reward"},

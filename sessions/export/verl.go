@@ -56,8 +56,8 @@ func (f *verl) finish() error {
 }
 
 // uid names the group of rows with one prompt, as the uuid that verl's trainer
-// draws for each prompt does.
-func (f *verl) uid(c chosen) string { return f.run.ID + "/" + c.Instance }
+// draws for each prompt does. Forks are a group of their own.
+func (f *verl) uid(c chosen) string { return f.run.ID + "/" + c.group }
 
 // turns of the chat as verl counts them (verl/experimental/agent_loop/
 // tool_agent_loop.py): the instruction, the replies and the observations
