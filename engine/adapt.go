@@ -29,8 +29,8 @@ func (e *Engine) adaptiveBounds() (least, most int) {
 	if most == 0 {
 		most = e.Limits().Live
 	}
-	if most == 0 || most > len(e.items) {
-		most = len(e.items)
+	if n := len(e.all()); most == 0 || most > n {
+		most = n
 	}
 	return min(d.AdaptiveMin, most), most
 }
@@ -42,7 +42,7 @@ func (e *Engine) adapt(ctx context.Context, a *dispatch.Adaptive, now time.Time)
 	}
 	limit := e.Limits().Run
 	if limit == 0 {
-		limit = len(e.items)
+		limit = len(e.all())
 	}
 	a.Min, a.Max = e.adaptiveBounds()
 	next, why := a.Next(limit, e.load(now))

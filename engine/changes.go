@@ -72,5 +72,5 @@ func (e *Engine) row(key sessions.Key) (sessions.Trajectory, error) {
 	if err != nil {
 		return sessions.Trajectory{}, err
 	}
-	return rows[e.index[key]], nil
+	return rows[e.itemOf(key)], nil
 }

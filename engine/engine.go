@@ -54,14 +54,16 @@ type Options struct {
 
 // Engine is one run, from New to the end of Run.
 type Engine struct {
-	opt   Options
-	store *sessions.Store
-	run   sessions.Run
-	ctx   context.Context // ends when the run is stopped
-	stop  context.CancelCauseFunc
-	live  *dispatch.Live
-	items []*trajectory
-	index map[sessions.Key]dispatch.Item
+	opt    Options
+	store  *sessions.Store
+	run    sessions.Run
+	ctx    context.Context // ends when the run is stopped
+	stop   context.CancelCauseFunc
+	live   *dispatch.Live
+	roster sync.RWMutex // guards items and index, which forks add to
+	items  []*trajectory
+	index  map[sessions.Key]dispatch.Item
+	kinds  chooser // of sandboxes; used by New, and with forking held
 
 	streams  *streams
 	sources  sources
@@ -81,6 +83,7 @@ type Engine struct {
 	running   atomic.Bool
 	paused    atomic.Bool
 
+	forking  sync.Mutex // held while a trajectory is forked
 	changing sync.Mutex // held while the limits change
 	mu       sync.Mutex // guards failed and limits
 	failed   error      // the first error of the session itself
@@ -100,6 +103,7 @@ type trajectory struct {
 	begun   bool           // replied to in an earlier part of the run
 
 	turns    []sessions.Turn    // recorded by an interrupted attempt
+	fork     *fork              // nil: of the set fixed at the start
 	injected []string           // feedback it had not been sent yet
 	budget   sessions.Budget    // raised by a person
 	runs     []sessions.HandRun // commands of a person that changed its sandbox
@@ -109,6 +113,10 @@ type trajectory struct {
 	ran      bool               // the run stage ended in an earlier part
 	place    *place             // the open sandbox
 	done     atomic.Bool        // it has ended
+}
+
+func newTrajectory(key sessions.Key) *trajectory {
+	return &trajectory{key: key, attempt: 1, gate: agent.NewGate()}
 }
 
 // ErrStopped is the cause when a person stops the run; it can be resumed.
@@ -153,16 +161,20 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 		return nil, err
 	}
 	e.breaks = before.breaks
-	kinds := chooser{config: o.Config.Sandbox, providers: o.Providers}
+	e.kinds = chooser{config: o.Config.Sandbox, providers: o.Providers}
 	for i, row := range rows {
 		in := byID[row.Instance]
 		if in == nil {
 			return nil, fmt.Errorf("instance %q of run %s is not in the tasks any more: resume with the tasks it was started with (%s)", row.Instance, e.run.ID, e.run.Source)
 		}
-		t := &trajectory{key: row.Key, in: in, attempt: max(row.Attempt, 1), gate: agent.NewGate(), skip: row.State.Ended(), begun: row.Turn > 0}
+		t := newTrajectory(row.Key)
+		t.in, t.attempt, t.skip, t.begun = in, max(row.Attempt, 1), row.State.Ended(), row.Turn > 0
 		t.done.Store(t.skip)
+		if row.Fork != nil {
+			t.fork = before.forkOf(row)
+		}
 		if !t.skip {
-			if t.kind, err = kinds.choose(ctx, in); err != nil {
+			if t.kind, err = e.kinds.choose(ctx, in); err != nil {
 				return nil, err
 			}
 			if err := e.recall(ctx, t, row, before); err != nil {
@@ -177,7 +189,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	}
 	e.fleet = newFleet(o.Endpoints)
 	e.gpus.Store(&[]GPU{})
-	e.isolation = kinds.isolation(ctx)
+	e.isolation = e.kinds.isolation(ctx)
 	e.live = dispatch.NewLive(e.core(), (*stages)(e))
 	e.pool = pool.New(pool.Options{Warm: o.Config.Sandbox.Warm, Room: func() int { return e.Limits().Live }, Wanted: e.wanted, Log: o.Log})
 	return e, nil
@@ -224,7 +236,7 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 		}
 		t.over = true // its patch is taken once its sandbox is brought back
 	}
-	t.injected, t.budget, t.runs = before.unsent[t.key], before.budgets[t.key], before.runs[t.key]
+	t.injected, t.budget, t.runs = before.unsent[t.key], before.budgets[t.key], before.handRuns(t.key)
 	if row.Turn == 0 {
 		return nil
 	}
@@ -243,9 +255,15 @@ func (t *trajectory) settle(s sessions.State) {
 // the session and is not exported.
 func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) error {
 	t.attempt++
+	budget := t.budget
 	t.turns, t.injected, t.over = nil, nil, false
 	t.budget, t.runs = sessions.Budget{}, nil
-	return e.commit(ctx, t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})
+	events := []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})}
+	if t.fork != nil {
+		t.budget = budget
+		events = append(events, t.fork.again(t)...)
+	}
+	return e.store.Commit(ctx, sessions.Write{Events: events})
 }
 
 // Run works until every trajectory has ended (nil) or ctx ends (its cause;
@@ -292,7 +310,7 @@ func (e *Engine) begin(ctx context.Context) error {
 	}
 	d := e.opt.Config.Dispatcher
 	resumed := false
-	for _, t := range e.items {
+	for _, t := range e.all() {
 		resumed = resumed || t.skip || t.ran || t.turns != nil || t.attempt > 1
 	}
 	now := time.Now()
@@ -300,7 +318,7 @@ func (e *Engine) begin(ctx context.Context) error {
 		sessions.NewEvent(now, sessions.Key{}, sessions.KindRunStarted, sessions.RunStarted{PID: os.Getpid(), Host: host, Resumed: resumed, Policy: d.Type}),
 		sessions.NewEvent(now, sessions.Key{}, sessions.KindLimits, e.limitsFact("config", "", d.Limits())),
 	}
-	for _, t := range e.items {
+	for _, t := range e.all() {
 		if t.settled != "" {
 			events = append(events, sessions.NewEvent(now, t.key, sessions.KindState, sessions.StateChange{State: t.settled}))
 		}
@@ -341,10 +359,31 @@ func (e *Engine) allEnded() bool { return e.live.Snapshot().Left == 0 && e.pace.
 // toEnd is how many trajectories this part of the run has to bring to their end.
 func (e *Engine) toEnd() int {
 	n := 0
-	for _, t := range e.items {
+	for _, t := range e.all() {
 		if !t.skip {
 			n++
 		}
 	}
 	return n
+}
+
+// at is the trajectory of an item.
+func (e *Engine) at(it dispatch.Item) *trajectory {
+	e.roster.RLock()
+	defer e.roster.RUnlock()
+	return e.items[it]
+}
+
+// all trajectories, forks too. The list is not changed afterwards.
+func (e *Engine) all() []*trajectory {
+	e.roster.RLock()
+	defer e.roster.RUnlock()
+	return e.items[:len(e.items):len(e.items)]
+}
+
+// itemOf a trajectory, which there is.
+func (e *Engine) itemOf(key sessions.Key) dispatch.Item {
+	e.roster.RLock()
+	defer e.roster.RUnlock()
+	return e.index[key]
 }

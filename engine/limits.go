@@ -54,5 +54,5 @@ func (e *Engine) changeLimits(who, why string, change func(Limits) Limits) error
 
 func (e *Engine) limitsFact(who, why string, l Limits) sessions.Limits {
 	return sessions.Limits{Who: who, Why: why, MaxInit: l.Init, MaxAgents: l.Run, MaxEval: l.Eval, MaxLive: l.Live, MaxReady: l.Ready,
-		Policy: e.opt.Config.Dispatcher.Type, NumMembers: len(e.items)}
+		Policy: e.opt.Config.Dispatcher.Type, NumMembers: len(e.run.Members)}
 }

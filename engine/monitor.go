@@ -126,7 +126,7 @@ func (e *Engine) Status() *Status {
 		Eval:  m.queue(q, dispatch.Eval),
 		Stall: m.stall, Tools: m.tools,
 		Breakpoints: e.breaks.List(),
-		Held:        q.Held, Ended: len(e.items) - q.Left, Live: q.Live, MaxLive: q.MaxLive, Warm: e.pool.Warm(), Limits: e.Limits(), Adaptive: e.opt.Config.Dispatcher.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
+		Held:        q.Held, Ended: e.endedMembers(), Live: q.Live, MaxLive: q.MaxLive, Warm: e.pool.Warm(), Limits: e.Limits(), Adaptive: e.opt.Config.Dispatcher.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
 		Endpoints: e.fleet.snapshot(), GPUs: *e.gpus.Load(),
 		PerMinute: e.pace.perMinute(now, e.started),
 		Streams:   e.streams.snapshot(), Notes: e.notes.snapshot(),

@@ -15,12 +15,15 @@ type past struct {
 	unsent  map[sessions.Key][]string // feedback that no model call has carried
 	budgets map[sessions.Key]sessions.Budget
 	runs    map[sessions.Key][]sessions.HandRun
+	forks   map[sessions.Key]sessions.Forked
+	rebuilt map[sessions.Key]sessions.Rebuilt // the last of each
 	breaks  *breaks.Set
 }
 
 // readPast is one pass over the events.
 func readPast(ctx context.Context, r sessions.Reader) (*past, error) {
-	p := &past{unsent: map[sessions.Key][]string{}, budgets: map[sessions.Key]sessions.Budget{}, runs: map[sessions.Key][]sessions.HandRun{}, breaks: &breaks.Set{}}
+	p := &past{unsent: map[sessions.Key][]string{}, budgets: map[sessions.Key]sessions.Budget{}, runs: map[sessions.Key][]sessions.HandRun{},
+		forks: map[sessions.Key]sessions.Forked{}, rebuilt: map[sessions.Key]sessions.Rebuilt{}, breaks: &breaks.Set{}}
 	for seq := int64(0); ; {
 		events, err := r.Since(ctx, seq, 1000)
 		if err != nil || len(events) == 0 {
@@ -28,7 +31,7 @@ func readPast(ctx context.Context, r sessions.Reader) (*past, error) {
 		}
 		for _, e := range events {
 			seq = e.Seq
-			if err := cmp.Or(readFeedback(p.unsent, e), readBreaks(p.breaks, e), p.readChanges(e)); err != nil {
+			if err := cmp.Or(readFeedback(p.unsent, e), p.readForks(e), readBreaks(p.breaks, e), p.readChanges(e)); err != nil {
 				return nil, fmt.Errorf("read event %d: %w", e.Seq, err)
 			}
 		}

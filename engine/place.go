@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"rollbench/engine/agent"
 	"rollbench/engine/dispatch"
 	"rollbench/engine/task"
 	"rollbench/sandbox"
@@ -25,13 +26,23 @@ type place struct {
 // limits.init, tried again when the sandbox fails) and brings an interrupted
 // attempt back to where it was.
 func (e *Engine) prepare(ctx context.Context, t *trajectory) error {
-	if err := e.entered(ctx, t); err != nil {
+	err := e.entered(ctx, t)
+	if err != nil && t.fork.snapshot() != nil && ctx.Err() == nil {
+		e.closePlace(t)
+		t.fork.why = "its snapshot could not be opened: " + line(err)
+		t.fork.opened()
+		err = e.entered(ctx, t)
+	}
+	if err != nil {
 		return err
+	}
+	if t.fork != nil {
+		return e.rebuild(ctx, t)
 	}
 	if len(t.turns) == 0 && len(t.runs) == 0 {
 		return nil
 	}
-	err := e.bringBack(ctx, t)
+	err = e.bringBack(ctx, t)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -67,9 +78,14 @@ func (e *Engine) tellLimit(t *trajectory, l sessions.LimitStruck) {
 	}
 }
 
-// bringBack replays the recorded calls. It may take twice the time that they
-// took when they were recorded, and a minute.
+// bringBack replays the recorded calls.
 func (e *Engine) bringBack(ctx context.Context, t *trajectory) error {
+	return e.replay(ctx, t, func(ctx context.Context, l *agent.Loop) error { return l.Replay(ctx, t.turns, t.runs) })
+}
+
+// replay may take twice the time that the calls took when they were recorded, and a
+// minute.
+func (e *Engine) replay(ctx context.Context, t *trajectory, do func(context.Context, *agent.Loop) error) error {
 	limit := time.Minute
 	for i := range t.turns {
 		for _, o := range t.turns[i].Observations {
@@ -81,7 +97,7 @@ func (e *Engine) bringBack(ctx context.Context, t *trajectory) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := e.loop(t, e.index[t.key]).Replay(limited, t.turns, t.runs)
+	err := do(limited, e.loop(t, e.itemOf(t.key)))
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("the recorded calls took longer than %v: %w", limit, err)
 	}
@@ -98,9 +114,12 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 		return err
 	}
 	t.place = &place{sb: sb}
-	e.streams.of(t.key).at("the repository to be prepared")
-	if err := t.in.Prepare(ctx, sb); err != nil {
-		return fmt.Errorf("prepare the repository: %w", err)
+	snap := t.fork.snapshot()
+	if snap == nil { // else it is as the parent has it
+		e.streams.of(t.key).at("the repository to be prepared")
+		if err := t.in.Prepare(ctx, sb); err != nil {
+			return fmt.Errorf("prepare the repository: %w", err)
+		}
 	}
 	c := e.opt.Config.Tools
 	env := tools.Env{Sandbox: sb, Limits: c.limits(), OnOutput: e.streams.of(t.key).output, Folder: e.store.Dir(), Bases: e.opt.Bases}
@@ -109,12 +128,20 @@ func (e *Engine) enter(ctx context.Context, t *trajectory) error {
 		if env.Repository, err = t.in.Repository(ctx, sb); err != nil {
 			return err
 		}
+		if snap != nil { // the index begins with other files
+			env.Repository += " " + snap.id
+		}
 	}
 	if t.place.tools, err = tools.New(env, c.enabled(e.opt.Servers)); err != nil {
 		return err
 	}
 	if err := t.place.tools.Start(ctx); err != nil {
 		return err
+	}
+	if snap != nil {
+		if err := t.place.tools.Adopt(ctx, snap.carry); err != nil {
+			return fmt.Errorf("go on where the parent's tools were: %w", err)
+		}
 	}
 	e.sources.open(t.key, t.place.tools.Source())
 	if e.opt.Meet != nil {
@@ -162,7 +189,7 @@ const ahead = 32
 func (e *Engine) wanted() []pool.Wanted {
 	var all []pool.Wanted
 	for _, it := range e.live.Next(ahead) {
-		if t := e.items[it]; !t.skip {
+		if t := e.at(it); !t.skip && t.fork.snapshot() == nil {
 			all = append(all, pool.Wanted{From: e.opt.Providers[t.kind], Spec: e.namelessSpec(t)})
 		}
 	}
@@ -173,6 +200,9 @@ func (e *Engine) wanted() []pool.Wanted {
 func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandbox.Sandbox, error) {
 	e.streams.of(t.key).at(fmt.Sprintf("a %s sandbox to open", t.kind))
 	spec := e.spec(t, purpose)
+	if snap := t.fork.snapshot(); snap != nil && purpose == "run" {
+		spec.From = snap.id
+	}
 	sb, err := e.pool.Open(ctx, e.opt.Providers[t.kind], spec)
 	if err != nil {
 		return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
@@ -223,8 +253,9 @@ func (e *Engine) closeSandbox(t *trajectory, purpose string, sb sandbox.Sandbox)
 
 // closePlaces closes what trajectories that waited between stages held.
 func (e *Engine) closePlaces() {
-	for _, t := range e.items {
+	for _, t := range e.all() {
 		e.closePlace(t)
+		t.fork.opened() // or never to be
 	}
 	e.pool.Close()
 }

@@ -156,7 +156,7 @@ func (e *Engine) seePolicy(ctx context.Context, t *trajectory, version string) e
 // recordedPolicy is the version of the first turn that an earlier part of the
 // run recorded of a group, "" when there is none.
 func (e *Engine) recordedPolicy(ctx context.Context, group string) (string, error) {
-	for _, t := range e.items {
+	for _, t := range e.all() {
 		if t.key.Instance != group || !t.begun {
 			continue
 		}

@@ -24,14 +24,17 @@ func (s *stages) engine() *Engine { return (*Engine)(s) }
 
 // Init opens a sandbox, lays the repository and starts the tools.
 func (s *stages) Init(ctx context.Context, it dispatch.Item) bool {
-	e, t := s.engine(), s.items[it]
+	e := s.engine()
+	t := e.at(it)
 	if ctx.Err() != nil {
+		t.fork.opened() // or never to be
 		return e.interrupted(ctx, t)
 	}
 	if !e.state(ctx, t, sessions.StateChange{State: sessions.Init}) {
 		return false
 	}
 	err := e.prepare(ctx, t)
+	t.fork.opened()
 	switch {
 	case err == nil:
 		return e.state(ctx, t, sessions.StateChange{State: sessions.Ready})
@@ -46,7 +49,8 @@ func (s *stages) Init(ctx context.Context, it dispatch.Item) bool {
 
 // Run is the agent loop; it closes the sandbox once the patch is taken.
 func (s *stages) Run(ctx context.Context, it dispatch.Item) (eval bool) {
-	e, t := s.engine(), s.items[it]
+	e := s.engine()
+	t := e.at(it)
 	defer e.closePlace(t)
 	if ctx.Err() != nil {
 		return e.interrupted(ctx, t)
@@ -78,7 +82,8 @@ func (s *stages) Run(ctx context.Context, it dispatch.Item) (eval bool) {
 
 // Eval runs the verifier in a fresh sandbox.
 func (s *stages) Eval(ctx context.Context, it dispatch.Item) {
-	e, t := s.engine(), s.items[it]
+	e := s.engine()
+	t := e.at(it)
 	if ctx.Err() != nil {
 		e.interrupted(ctx, t)
 		return
@@ -110,7 +115,8 @@ func (s *stages) Eval(ctx context.Context, it dispatch.Item) {
 
 // Panicked is a defect of a stage: the trajectory's error, not the run's.
 func (s *stages) Panicked(it dispatch.Item, st dispatch.Stage, err error) {
-	e, t := s.engine(), s.items[it]
+	e := s.engine()
+	t := e.at(it)
 	e.opt.Log.Error("panic", "trajectory", t.key.String(), "error", err)
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	reason := map[dispatch.Stage]sessions.FinishReason{dispatch.Init: sessions.ErrorInitialization, dispatch.Run: sessions.SandboxLost, dispatch.Eval: sessions.ErrorEvaluation}[st]
@@ -128,11 +134,12 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 	turns, tokens := e.budgetOf(t)
 	l := &agent.Loop{
 		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: systemPrompt(g), Instruction: t.in.Instruction,
-			MaxTurns: turns, Budget: tokens, Sampling: g.Sampling, Limit: limit, CallLimit: e.opt.Config.Tools.callLimit(), Reminder: agent.Reminder(g.Reminder), LowBudget: g.LowBudget,
+			MaxTurns: turns, Budget: tokens, Sampling: t.fork.sampling(g.Sampling), Limit: limit, CallLimit: e.opt.Config.Tools.callLimit(), Reminder: agent.Reminder(g.Reminder), LowBudget: g.LowBudget,
 			CanTokenize: e.opt.Capabilities.Tokenize, Tokens: g.PromptMode == promptTokens, Format: calls.Format(g.ToolFormat), Outage: e.opt.Config.Endpoints.outage(), ContextLen: e.opt.Capabilities.MaxModelLen},
 		Tools: t.place.tools, Record: e.store, Gate: t.gate,
 		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Breaks: e.breaks, Hand: e.hand(t), Now: time.Now,
 	}
+	l.First = t.fork.hold()
 	l.Restore(t.turns)
 	for _, text := range t.injected {
 		l.Reinject(text)

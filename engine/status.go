@@ -56,6 +56,9 @@ type Status struct {
 // Breakpoint of the run, with how often it was met.
 type Breakpoint = breaks.Breakpoint
 
+// Sampling are the settings that a trajectory is sampled with.
+type Sampling = infer.Sampling
+
 // Limits of the dispatcher, as configured: 0 is none (Ready: the default).
 type Limits = dispatch.Limits
 

@@ -37,7 +37,7 @@ func (e *Engine) Step(key sessions.Key, how string) error {
 
 // Cancel ends the trajectory wherever it is.
 func (e *Engine) Cancel(key sessions.Key) error {
-	return e.each(key, "cancel", "", func(t *trajectory) { e.live.Cancel(e.index[t.key]) })
+	return e.each(key, "cancel", "", func(t *trajectory) { e.live.Cancel(e.itemOf(t.key)) })
 }
 
 // Inject adds a user message before the next model call.
@@ -68,6 +68,8 @@ func (e *Engine) Finish(key sessions.Key) error {
 }
 
 func (e *Engine) find(key sessions.Key) (*trajectory, error) {
+	e.roster.RLock()
+	defer e.roster.RUnlock()
 	it, ok := e.index[key]
 	if !ok {
 		return nil, fmt.Errorf("there is no trajectory %s in run %s", key, e.run.ID)
@@ -92,7 +94,7 @@ func (e *Engine) each(key sessions.Key, verb, note string, do func(*trajectory))
 	concerns := func(t *trajectory) bool {
 		return !t.done.Load() && (verb == "cancel" || !t.gate.Over())
 	}
-	chosen := e.items
+	chosen := e.all()
 	if !key.IsZero() {
 		t, err := e.find(key)
 		if err != nil {

@@ -119,6 +119,9 @@ type Loop struct {
 	Breaks Breakpoints // nil: none
 	Hand   Hand        // nil: no commands of a person
 	Now    func() time.Time
+	// First is why the loop is held at its first gate, whatever was asked of the
+	// gate; "" when it is not.
+	First string
 
 	fresh     []sessions.Message    // added since the last reply: the next turn's New
 	injected  []sessions.Message    // a person's, to follow fresh in the next prompt

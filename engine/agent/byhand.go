@@ -56,18 +56,30 @@ func (l *Loop) hand(ctx context.Context, c Change) (sessions.HandRun, error) {
 	return r, err
 }
 
-// replayHand repeats commands of a person and compares what they say.
-func (l *Loop) replayHand(ctx context.Context, runs []sessions.HandRun) error {
-	for _, r := range runs {
-		if r.Problem != "" {
-			return fmt.Errorf("turn %d: a command by hand did not run to its end, and what it had done by then cannot be repeated", r.Turn)
+// hand repeats commands of a person and compares what they say.
+func (r *replay) hand(ctx context.Context, runs []sessions.HandRun) error {
+	for _, h := range runs {
+		d := sessions.Difference{Turn: h.Turn, Call: -1, Tool: HandName, Args: h.Script, Was: h.Output}
+		if h.Problem != "" {
+			d.Why = HandName + " did not run to its end, and what it had done by then cannot be repeated"
+			if err := r.differ(d); err != nil {
+				return err
+			}
+			continue
 		}
-		again, err := l.Hand(ctx, r.Script, false)
+		again, err := r.Hand(ctx, h.Script, false)
 		if err != nil {
-			return fmt.Errorf("turn %d: a command by hand: %w", r.Turn, err)
+			return fmt.Errorf("turn %d: %s: %w", h.Turn, HandName, err)
 		}
-		if again.Exit != r.Exit || steady(again.Output) != steady(r.Output) {
-			return fmt.Errorf("turn %d: a command by hand answers differently than recorded", r.Turn)
+		r.ran++
+		if again.Exit == h.Exit && steady(again.Output) == steady(h.Output) {
+			continue
+		}
+		if d.Now = again.Output; again.Exit != h.Exit {
+			d.Was, d.Now = fmt.Sprintf("%s\n[exit %d]", h.Output, h.Exit), fmt.Sprintf("%s\n[exit %d]", again.Output, again.Exit)
+		}
+		if err := r.differ(d); err != nil {
+			return err
 		}
 	}
 	return nil

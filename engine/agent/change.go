@@ -31,6 +31,9 @@ func (l *Loop) apply(ctx context.Context, at sessions.Gate, c Change) error {
 		return l.raise(ctx, at, c)
 	case "run":
 		return l.runByHand(ctx, at, c)
+	case "beside":
+		c.Do(ctx, l.ahead(at))
+		return nil
 	case "force_finish":
 		if at == sessions.BeforeEval {
 			return nil // it has finished by itself meanwhile

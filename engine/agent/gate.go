@@ -22,6 +22,7 @@ type Gate struct {
 	changes []Change
 	waiting bool          // held by an error, not by a person: it goes on by itself
 	over    bool          // the run stage has ended
+	ended   chan struct{} // closed with over
 	wake    chan struct{} // capacity one
 
 	call      context.CancelCauseFunc // of the call that runs, nil while none does
@@ -51,6 +52,9 @@ type Change struct {
 	Turns     int  // raise_limit; 0: as before
 	Tokens    int  // raise_limit; 0: as before
 	Look      bool // run: in a copy
+	// Do is done at the gate (beside): before is the next turn, of which nothing has
+	// happened in the sandbox yet; 0 when the calls of a reply are answered in part.
+	Do func(ctx context.Context, before int)
 }
 
 // standing is what can be done to the last reply at a gate.
@@ -62,7 +66,7 @@ type standing struct {
 }
 
 // NewGate lets everything pass.
-func NewGate() *Gate { return &Gate{wake: make(chan struct{}, 1)} }
+func NewGate() *Gate { return &Gate{wake: make(chan struct{}, 1), ended: make(chan struct{})} }
 
 func (g *Gate) ring() {
 	select {
@@ -115,8 +119,14 @@ func (g *Gate) Step(how string) error {
 func (g *Gate) End() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if !g.over {
+		close(g.ended)
+	}
 	g.over, g.held, g.changes = true, false, nil
 }
+
+// Ended is closed once no verb has an effect any more.
+func (g *Gate) Ended() <-chan struct{} { return g.ended }
 
 // Over reports whether the run stage is over.
 func (g *Gate) Over() bool {
@@ -180,13 +190,18 @@ func (l *Loop) gate(ctx context.Context, at sessions.Gate) error {
 // the trajectory's run slot is free.
 func (l *Loop) pass(ctx context.Context, at sessions.Gate, hit string) error {
 	held, shown := false, false
+	first := l.First
+	l.First = ""
 	for {
 		if err := l.changes(ctx, at); err != nil {
 			return err
 		}
-		reason, hold := l.Gate.arrive(at, l.standing(at), held, hit != "")
+		reason, hold := l.Gate.arrive(at, l.standing(at), held, hit != "" || first != "")
 		if hold {
 			why := sessions.StateChange{State: sessions.Held, Held: reason, At: at, Why: hit}
+			if first != "" {
+				why.Held, why.Why = sessions.HeldPaused, first
+			}
 			var err error
 			switch {
 			case !held:

@@ -54,9 +54,17 @@ func (l *Loop) Reinject(text string) {
 // what they return, so that a resumed trajectory goes on in the place its
 // model has seen. The error names the first call that answers differently.
 func (l *Loop) Replay(ctx context.Context, turns []sessions.Turn, runs []sessions.HandRun) error {
-	outside := map[string]bool{} // tools that work outside the sandbox: what they did stands
+	_, _, err := l.Rebuild(ctx, turns, runs, 0)
+	return err
+}
+
+// Rebuild is Replay for a fork: how the calls of turns before own, which are the
+// parent's, answer otherwise than recorded is listed, and ends nothing. calls
+// counts what ran.
+func (l *Loop) Rebuild(ctx context.Context, turns []sessions.Turn, runs []sessions.HandRun, own int) (calls int, differs []sessions.Difference, err error) {
+	r := &replay{Loop: l, own: own, outside: map[string]bool{}}
 	for _, s := range l.Tools.Specs() {
-		outside[s.Name] = s.Outside
+		r.outside[s.Name] = s.Outside
 	}
 	last := 0
 	for _, t := range turns {
@@ -65,34 +73,75 @@ func (l *Loop) Replay(ctx context.Context, turns []sessions.Turn, runs []session
 		}
 		last = t.Index
 		before, after := handAt(runs, t.Index)
-		if err := l.replayHand(ctx, before); err != nil {
-			return err
+		err := r.hand(ctx, before)
+		if err == nil {
+			err = r.calls(ctx, t)
 		}
-		for i, o := range t.Observations {
-			if o.Was != "" {
-				o.Source, o.Text = o.Was, o.Before
-			}
-			if o.Source != sessions.FromTool || i >= len(t.Calls) || outside[t.Calls[i].Name] {
-				continue // it never ran, or is not to run again
-			}
-			if o.Status == string(tools.Cancelled) {
-				return fmt.Errorf("turn %d: a person cancelled %s while it ran, and what it had done by then cannot be repeated", t.Index, o.Tool)
-			}
-			r, err := l.runTool(ctx, t.Calls[i], time.Time{})
-			_ = r.Output.Close() // what it printed is in the session
-			if err != nil {
-				return err
-			}
-			if string(r.Status) != o.Status || steady(r.Text) != steady(o.Text) {
-				return fmt.Errorf("turn %d: %s answers differently than recorded", t.Index, o.Tool)
-			}
+		if err == nil {
+			err = r.hand(ctx, after)
 		}
-		if err := l.replayHand(ctx, after); err != nil {
-			return err
+		if err != nil {
+			return r.ran, r.differs, err
 		}
 	}
 	ahead, _ := handAt(runs, last+1) // before a model call that was not made
-	return l.replayHand(ctx, ahead)
+	err = r.hand(ctx, ahead)
+	return r.ran, r.differs, err
+}
+
+// replay is a pass over recorded calls.
+type replay struct {
+	*Loop
+	own     int             // first turn whose calls have to answer as recorded
+	outside map[string]bool // tools that work outside the sandbox: what they did stands
+	ran     int
+	differs []sessions.Difference
+}
+
+// differ is the end of it, but for turns that only list it.
+func (r *replay) differ(d sessions.Difference) error {
+	if d.Turn < r.own {
+		d.Was, d.Now = sessions.AroundDifference(d.Was, d.Now)
+		r.differs = append(r.differs, d)
+		return nil
+	}
+	if d.Why != "" {
+		return fmt.Errorf("turn %d: %s", d.Turn, d.Why)
+	}
+	return fmt.Errorf("turn %d: %s answers differently than recorded", d.Turn, d.Tool)
+}
+
+func (r *replay) calls(ctx context.Context, t sessions.Turn) error {
+	for i, o := range t.Observations {
+		if o.Was != "" {
+			o.Source, o.Text = o.Was, o.Before
+		}
+		if o.Source != sessions.FromTool || i >= len(t.Calls) || r.outside[t.Calls[i].Name] {
+			continue // it never ran, or is not to run again
+		}
+		d := sessions.Difference{Turn: t.Index, Call: i, Tool: o.Tool, Args: t.Calls[i].Arguments, Was: o.Text}
+		if o.Status == string(tools.Cancelled) {
+			d.Why = fmt.Sprintf("a person cancelled %s while it ran, and what it had done by then cannot be repeated", o.Tool)
+			if err := r.differ(d); err != nil {
+				return err
+			}
+			continue
+		}
+		again, err := r.runTool(ctx, t.Calls[i], time.Time{})
+		_ = again.Output.Close() // what it printed is in the session
+		if err != nil {
+			return err
+		}
+		r.ran++
+		if string(again.Status) == o.Status && steady(again.Text) == steady(o.Text) {
+			continue
+		}
+		d.Now = again.Text
+		if err := r.differ(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // What differs between two runs of the same command without meaning anything.
@@ -109,6 +158,9 @@ var (
 		{regexp.MustCompile(`/tmp/tmp[\w.-]+`), "/tmp/tmp…"},                       // temporary names
 	}
 )
+
+// Alike reports whether two texts differ in nothing that means something.
+func Alike(a, b string) bool { return steady(a) == steady(b) }
 
 func steady(text string) string {
 	for _, u := range unsteady {
