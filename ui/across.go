@@ -71,7 +71,11 @@ func (w *Workbench) beginAcross(text string) tea.Cmd {
 	var list []target
 	for _, t := range w.list.trajs {
 		if t.Turn > 0 {
-			list = append(list, target{t.Key, t.Attempt, t.Turn})
+			to := target{key: t.Key, attempt: t.Attempt, turns: t.Turn}
+			if t.Fork != nil { // what is before is found in its parent
+				to.first = t.Fork.Turn
+			}
+			list = append(list, to)
 		}
 	}
 	return w.beginHunt(&a.hunt, text, textTab, list, true)

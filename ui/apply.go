@@ -121,6 +121,8 @@ func (w *Workbench) applyEvent(e sessions.Event) {
 		w.applyHit(e)
 	case sessions.KindHandRun:
 		w.applyHandRun(e)
+	case sessions.KindRebuilt:
+		w.applyRebuilt(e)
 	case sessions.KindResampled:
 		w.toasts.add(w.now, note, withKey(e.Key, "a fresh reply is there: r compares"))
 	}
@@ -177,7 +179,7 @@ func withKey(k sessions.Key, text string) string {
 // prepare makes the panes ready to be drawn and asks for what they lack.
 func (w *Workbench) prepare() tea.Cmd {
 	w.settle()
-	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.expire())
+	return tea.Batch(w.loadTurns(), w.loadTokens(), w.loadPage(), w.loadHistory(), w.loadOutput(), w.loadFork(), w.expire())
 }
 
 // settle the panes where they will be drawn; what is missing is noted.
@@ -186,6 +188,7 @@ func (w *Workbench) settle() {
 		w.turns.point(t.Key, t.Attempt)
 		w.turns.last = max(w.turns.last, t.Turn)
 		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], heldHelp(t.HeldAt, w.turns.answered, w.gauges.driven), w.now)
+		w.turns.leads(t, w.forks.rebuilt[t.Key])
 		if w.turns.last > 0 { // even unseen: the call that waits is in it
 			w.turns.section(w.turns.last - 1)
 		}

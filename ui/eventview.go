@@ -20,7 +20,7 @@ func viewEvents(events []sessions.Event) *page {
 			r = warn
 		case sessions.KindCause:
 			r = fail
-		case sessions.KindCommand, sessions.KindIntervention:
+		case sessions.KindCommand, sessions.KindIntervention, sessions.KindForked:
 			r = person
 		}
 		text := cleanLine(string(e.Kind))
@@ -37,6 +37,9 @@ func viewEvents(events []sessions.Event) *page {
 
 // eventWords is what an event says: the limits in words, all else as its fields.
 func eventWords(e sessions.Event) string {
+	if text, is := forkWords(e); is {
+		return text
+	}
 	var p sessions.Limits
 	if e.Kind != sessions.KindLimits || json.Unmarshal(e.Data, &p) != nil {
 		return eventDetail(e.Data)

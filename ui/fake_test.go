@@ -182,6 +182,13 @@ func (f *fakeRun) Mark(k sessions.Key, m sessions.Marks) error {
 func (f *fakeRun) RunByHand(k sessions.Key, script string, look bool) error {
 	return f.verb("run %v %q %v", k, script, look)
 }
+func (f *fakeRun) Fork(k sessions.Key, turn int, o engine.ForkOptions) error {
+	data, err := json.Marshal(o.Sampling)
+	if err != nil {
+		return err
+	}
+	return f.verb("fork %v %d n=%d %q %s %d %d %v", k, turn, o.N, o.Feedback, data, o.Turns, o.Tokens, o.Hold)
+}
 func (f *fakeRun) SetBreakpoint(id int, text string) error {
 	return f.verb("break %d %s", id, text)
 }

@@ -87,7 +87,7 @@ func (w *Workbench) beginFind(text string, step int) tea.Cmd {
 	}
 	f := &w.find
 	f.query, f.key, f.tab, f.step = text, t.Key, w.tab, step
-	to := target{t.Key, t.Attempt, w.turns.last}
+	to := target{key: t.Key, attempt: t.Attempt, turns: w.turns.last}
 	if !w.tab.ofPage() {
 		return w.beginHunt(&f.hunt, text, w.tab, []target{to}, false)
 	}
@@ -237,7 +237,7 @@ func doFindNext(step int) func(*Workbench) tea.Cmd {
 		f := &w.find
 		f.step, f.want = step, nil
 		if h := &f.hunt; len(h.targets) == 1 && !h.running && h.targets[0].turns < w.turns.last {
-			h.targets = []target{{f.key, w.turns.attempt, w.turns.last}}
+			h.targets = []target{{key: f.key, attempt: w.turns.attempt, turns: w.turns.last}}
 			h.at = 0 // and on behind the last turn looked through
 			return w.goOn(h, false)
 		}

@@ -282,5 +282,8 @@ func (p *gaugePane) outcomes() line {
 	if c.intervened > 0 {
 		l.add(person, fmt.Sprintf(" ✎%d", c.intervened))
 	}
+	if c.forks > 0 {
+		l.add(person, fmt.Sprintf(" %s%d", forkGlyph, c.forks))
+	}
 	return l
 }

@@ -31,6 +31,7 @@ type target struct {
 	key     sessions.Key
 	attempt int
 	turns   int
+	first   int // turn; those before it are looked through elsewhere
 }
 
 // hit is a place in a turn: a block, and where its text has what is looked for.
@@ -89,6 +90,7 @@ func (w *Workbench) goOn(h *hunt, one bool) tea.Cmd {
 		until := clock().Add(huntStep)
 		for m.err == nil && m.at < len(targets) && ctx.Err() == nil && clock().Before(until) {
 			to := targets[m.at]
+			m.turn = max(m.turn, to.first)
 			if m.turn > to.turns {
 				if m.at++; m.at < len(targets) {
 					m.turn = 1

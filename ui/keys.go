@@ -55,7 +55,7 @@ func on(help string, keys ...string) key.Binding {
 
 // keyTable in the order of the help.
 func keyTable() []binding {
-	return slices.Concat(debugKeys(), changeKeys(), breakKeys(), globalKeys(), paneKeys())
+	return slices.Concat(debugKeys(), changeKeys(), breakKeys(), forkKeys(), globalKeys(), paneKeys())
 }
 
 // debugKeys in the order of how often a held trajectory needs them: the bottom

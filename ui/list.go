@@ -45,6 +45,9 @@ func (p *listPane) apply(ts []sessions.Trajectory) {
 		}
 		p.groups[i].members = append(p.groups[i].members, t)
 	}
+	for i := range p.groups {
+		p.groups[i].members = placeForks(p.groups[i].members)
+	}
 	p.rebuildAt(instance, id)
 }
 

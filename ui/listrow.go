@@ -56,6 +56,9 @@ func (p *listPane) row(r listRow, c columns, now time.Time) line {
 func memberRow(t sessions.Trajectory, c columns, now time.Time) line {
 	look := looks(t)
 	l := line{{plain, " "}}
+	if t.Fork != nil {
+		l[0] = seg{person, forkGlyph}
+	}
 	l.add(plain, fmt.Sprintf("%3d ", t.ID))
 	l.add(look.role, pad(look.glyph+" "+look.word, 13))
 	turn := "–"
@@ -76,6 +79,9 @@ func memberRow(t sessions.Trajectory, c columns, now time.Time) line {
 	l.add(dim, padLeft(inState(t, now), c.time))
 	l.add(plain, "  ")
 	last, extra, r := lastOf(t, now)
+	if from := forkNote(t); from != "" && c.last >= lastCol {
+		last = from + " " + last
+	}
 	if width(last)+width(extra)+1 <= c.last {
 		last += " " + extra
 	}
@@ -132,20 +138,24 @@ func (p *listPane) groupRow(g group, c columns) line {
 		glyph = "▸"
 	}
 	right := line{}
-	if len(g.members) <= 16 {
-		for _, t := range g.members {
+	set := ofSet(g.members)
+	if len(set) <= 16 {
+		for _, t := range set {
 			look := looks(t)
 			right.add(look.role, look.glyph)
 		}
 	} else {
-		n := count(g.members)
+		n := count(set)
 		right.add(good, fmt.Sprintf("✔%d ", n.solved))
 		right.add(plain, fmt.Sprintf("✘%d ", n.unsolved))
 		right.add(dim, fmt.Sprintf("of %d", n.all))
 	}
 	mean := "–"
-	if m, n := meanReward(g.members); n > 0 {
+	if m, n := meanReward(set); n > 0 {
 		mean = reward2(m)
+	}
+	if n := len(g.members) - len(set); n > 0 {
+		right.add(person, fmt.Sprintf(" %s%d", forkGlyph, n))
 	}
 	right.add(plain, padLeft(mean, 7)+"    ")
 	l := line{{plain, " "}, {dim, glyph + " "}}
@@ -161,7 +171,7 @@ func (p *listPane) groupRow(g group, c columns) line {
 func reward2(m float64) string { return fmt.Sprintf("%.2f", m) }
 
 // haystack is the words a filter can match: state, reason, tool, and masked,
-// intervened, dropped, solved, wrong, tag=WORD, and the note.
+// intervened, fork, parent=N, dropped, solved, wrong, tag=WORD, and the note.
 func haystack(t sessions.Trajectory) string {
 	parts := []string{t.Key.String(), looks(t).word, string(t.Held), t.HeldWhy, string(t.HeldAt), t.Tool, t.Finish, "reward=" + reward(t.Reward)}
 	if t.Mask() != "" {
@@ -169,6 +179,9 @@ func haystack(t sessions.Trajectory) string {
 	}
 	if t.Intervened {
 		parts = append(parts, "intervened")
+	}
+	if t.Fork != nil {
+		parts = append(parts, "fork", fmt.Sprintf("parent=%d", t.Fork.Parent))
 	}
 	if t.State == sessions.Done && t.Reward != nil {
 		if *t.Reward >= 1 {

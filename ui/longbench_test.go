@@ -145,7 +145,7 @@ func BenchmarkHunt(b *testing.B) {
 	b.Cleanup(w.Close)
 	b.SetBytes(100 << 20)
 	for b.Loop() {
-		cmd := w.beginHunt(&w.across.hunt, "no such text", textTab, []target{{sessions.Key{Instance: "long"}, 1, 50}}, true)
+		cmd := w.beginHunt(&w.across.hunt, "no such text", textTab, []target{{key: sessions.Key{Instance: "long"}, attempt: 1, turns: 50}}, true)
 		for cmd != nil {
 			m := cmd().(huntMsg)
 			if m.err != nil {

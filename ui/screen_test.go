@@ -62,6 +62,7 @@ func (b *bench) send(m tea.Msg) {
 	b.do(b.w.loadPage())
 	b.do(b.w.loadHistory())
 	b.do(b.w.loadOutput())
+	b.do(b.w.loadFork())
 }
 
 // do what a key asked for, and take its message.
@@ -73,7 +74,7 @@ func (b *bench) do(cmd tea.Cmd) {
 	m := cmd()
 	b.last = m
 	switch m.(type) {
-	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg:
+	case verbMsg, exportMsg, copiedMsg, turnsMsg, tokensMsg, huntMsg, pageMsg, pieceMsg, foundMsg, searchedMsg, historyMsg, whatIfMsg, editedMsg, repliesMsg, forkMsg:
 		b.send(m)
 	}
 }

@@ -102,7 +102,7 @@ func doQuit(w *Workbench) tea.Cmd {
 	w.dialog = &question{
 		name: "Leave while work is running?",
 		text: []line{
-			{{plain, fmt.Sprintf("%d of %d trajectories have not ended: %d running, %d held, %d queued, %d in other stages.", c.still, c.all, c.running, c.held, c.queued,
+			{{plain, fmt.Sprintf("%d of %d trajectories have not ended: %d running, %d held, %d queued, %d in other stages.", c.still, c.all+c.forks, c.running, c.held, c.queued,
 				c.still-c.running-c.held-c.queued)}},
 			{{plain, "Leaving stops the engine and closes its sandboxes. Nothing recorded is lost; this continues it:"}},
 			{{strong, "rollbench resume " + cleanLine(w.gauges.run.ID)}},
@@ -153,8 +153,12 @@ func doExport(w *Workbench) tea.Cmd {
 	if w.gauges.simulated() {
 		q.text = append(q.text, line{{warn, "▲ The endpoint is SIMULATED; the file says so."}})
 	}
-	if c.intervened > 0 {
-		q.text = append(q.text, line{{person, fmt.Sprintf("✎ %d intervened: left out unless included; then only sampled tokens train.", c.intervened)}})
+	if n := c.intervened + c.forks; n > 0 {
+		said := fmt.Sprintf("✎ %d intervened", n)
+		if c.forks > 0 {
+			said += fmt.Sprintf(", %d of them forks", c.forks)
+		}
+		q.text = append(q.text, line{{person, said + ": left out unless included; then only sampled tokens train."}})
 		q.choices = append(q.choices, choice{key: "a", text: "Include intervened", do: run(true)})
 	}
 	q.at = 1 // nothing is lost by exporting

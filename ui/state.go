@@ -102,11 +102,13 @@ func heldWhy(t sessions.Trajectory) string {
 	return cleanLine(s)
 }
 
-// tally is how many trajectories are in each state, and their outcomes.
+// tally is how many trajectories are in each state, and their outcomes. Forks are
+// outside the set: they are no outcome of the run.
 type tally struct {
 	all, ended, running, held, queued    int
 	solved, unsolved, absent, masked     int
 	failed, cancelled, intervened, still int
+	forks                                int     // beside them; of what is above they are in running, held, queued and still
 	sum                                  float64 // of the rewards
 }
 
@@ -121,8 +123,11 @@ func (c tally) mean() float64 {
 // count is taken anew from all rows: they are few, and a running count could
 // drift from what the list shows.
 func count(ts []sessions.Trajectory) tally {
-	c := tally{all: len(ts)}
+	c := tally{}
 	for _, t := range ts {
+		if !t.State.Ended() {
+			c.still++
+		}
 		switch t.State {
 		case sessions.Running:
 			c.running++
@@ -130,6 +135,13 @@ func count(ts []sessions.Trajectory) tally {
 			c.held++
 		case sessions.Queued:
 			c.queued++
+		}
+		if t.Fork != nil {
+			c.forks++
+			continue
+		}
+		c.all++
+		switch t.State {
 		case sessions.Failed:
 			c.failed++
 		case sessions.Cancelled:
@@ -156,6 +168,5 @@ func count(ts []sessions.Trajectory) tally {
 			c.sum += *t.Reward
 		}
 	}
-	c.still = c.all - c.ended
 	return c
 }

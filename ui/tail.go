@@ -133,9 +133,9 @@ func heldHelp(g sessions.Gate, answered, driven bool) string {
 	case g == sessions.AfterReply:
 		what, keys = "The call above has not run.", "c continue  e edit  x reject  r resample"
 	case g == sessions.BeforeModel:
-		what, keys = "The next model call has not been made.", "c continue  i inject  s into"
+		what, keys = "The next model call has not been made.", "c continue  i inject  o fork"
 	case g == sessions.AfterTool:
-		what, keys = "The tools have run; the policy has not seen it yet.", "c continue  e edit  i inject  s into"
+		what, keys = "The tools have run; the policy has not seen it yet.", "c continue  e edit  i inject  o fork"
 	case g == sessions.BeforeEval:
 		what, keys = "The run stage is over; the verifier has not run.", "c continue"
 	}
@@ -171,20 +171,25 @@ func stateHelp(t sessions.Trajectory) string {
 // viewGroup is what is shown while a group is chosen: its members side by side.
 func viewGroup(instance string, members []sessions.Trajectory) *section {
 	s := &section{labels: 6}
-	c := count(members)
-	s.add(block{id: "group", kind: heading, title: line{{strong, cleanLine(instance)}, {plain, fmt.Sprintf(" · group of %d", len(members))}},
+	set := ofSet(members)
+	c := count(set)
+	s.add(block{id: "group", kind: heading, title: line{{strong, cleanLine(instance)}, {plain, fmt.Sprintf(" · group of %d", len(set))}},
 		right: line{{dim, fmt.Sprintf("%d ended", c.ended)}}})
 	s.add(block{id: "names", label: "   #", labelRole: dim, body: dim, text: pad("state", 12) + " reward turn tokens finish"})
 	for _, t := range members {
 		look := looks(t)
 		text := pad(look.glyph+" "+look.word, 12) + padLeft(reward(t.Reward), 7) + padLeft(fmt.Sprint(t.Turn), 5) +
-			padLeft(short(float64(t.Tokens)), 7) + " " + cleanLine(t.Finish) + " "
+			padLeft(short(float64(t.Tokens)), 7) + " " + strings.TrimSpace(forkNote(t)+" "+cleanLine(t.Finish)) + " "
 		for _, m := range marks(t) {
 			text += m.text
 		}
-		s.add(block{id: fmt.Sprint(t.ID), label: fmt.Sprintf("%4d", t.ID), labelRole: strong, body: look.role, text: strings.TrimRight(text, " ")})
+		label := fmt.Sprintf("%4d", t.ID)
+		if t.Fork != nil {
+			label = forkGlyph + fmt.Sprintf("%3d", t.ID)
+		}
+		s.add(block{id: fmt.Sprint(t.ID), label: label, labelRole: strong, body: look.role, text: strings.TrimRight(text, " ")})
 	}
-	if mean, n := meanReward(members); n > 0 {
+	if mean, n := meanReward(set); n > 0 {
 		s.add(block{id: "mean", label: "mean", labelRole: dim, text: fmt.Sprintf("reward %s over %d with a reward", reward(&mean), n)})
 	}
 	return s

@@ -124,6 +124,8 @@ func replySpan(t sessions.Turn) tokenSpan {
 		s.kind, title = superseded, fmt.Sprintf("reply %d, superseded", t.Version)
 	case t.Source == sessions.FromOperator:
 		s.kind, title = written, "✎ by a person"
+	case t.Origin != nil:
+		s.kind, title = parents, fmt.Sprintf("sampled by #%d, before the fork", t.Origin.ID)
 	case t.Version > 1:
 		s.kind, title = picked, "sampled, chosen by a person"
 	}

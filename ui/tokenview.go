@@ -58,7 +58,8 @@ const (
 	remark // a row without tokens
 	sampled
 	superseded
-	picked // sampled, but chosen by a person
+	picked  // sampled, but chosen by a person
+	parents // sampled, before the trajectory was forked
 	written
 )
 
@@ -150,6 +151,8 @@ func (v *tokenView) trains(s *tokenSpan) (bool, string) {
 		return false, "a person wrote it"
 	case picked:
 		return false, "a person chose this reply"
+	case parents:
+		return false, "the parent's: it was sampled before the fork"
 	}
 	switch mask := v.traj.Mask(); {
 	case mask != "":

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"sort"
 
 	"rollbench/sessions"
@@ -29,6 +30,10 @@ type turnCache struct {
 	// answered: the last reply had calls, and all have an answer.
 	answered bool
 	find     string // looked for: marked where it stands
+	// lead stands above turn leadTurn, of a fork the first of its own.
+	lead     []block
+	leadTurn int
+	leadSign string // what it was made of
 }
 
 // point the cache at a trajectory. It reports whether everything was dropped.
@@ -107,6 +112,9 @@ func (c *turnCache) put(turns []sessions.Turn, views map[int]*section, from, to 
 		v := views[n]
 		if v == nil {
 			v = &section{blocks: []block{{id: "none", label: "turn", labelRole: dim, body: dim, text: "not recorded"}}}
+		}
+		if n == c.leadTurn {
+			v.blocks = append(slices.Clone(c.lead), v.blocks...)
 		}
 		c.turns[n] = v
 		c.bytes += v.bytes

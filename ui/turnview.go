@@ -40,6 +40,9 @@ func (s *section) add(b block) {
 // turnTitle marks what the training record treats differently.
 func turnTitle(t sessions.Turn) line {
 	l := line{{strong, fmt.Sprintf("turn %d", t.Index)}}
+	if t.Origin != nil {
+		l.add(dim, fmt.Sprintf(" · of #%d", t.Origin.ID))
+	}
 	if t.Superseded {
 		l.add(dim, fmt.Sprintf(" · reply %d superseded", t.Version))
 	}

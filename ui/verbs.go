@@ -50,6 +50,8 @@ type Commands interface {
 	// EnableBreakpoint looks at a breakpoint again, or no more.
 	EnableBreakpoint(id int, on bool) error
 	RemoveBreakpoint(id int) error
+	// Fork makes children of a trajectory that go on from before the turn.
+	Fork(key sessions.Key, turn int, o engine.ForkOptions) error
 	// SetLimits changes the limits of the dispatcher; why is kept with the change.
 	SetLimits(l engine.Limits, why string) error
 }

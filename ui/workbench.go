@@ -68,6 +68,7 @@ type Workbench struct {
 	ticking   bool                      // a tick is under way
 	feedback  map[sessions.Key][]string // injected, not yet carried by a model call
 	handAsked sessions.Key              // a command by hand was asked for here, and has not answered
+	forks     forks
 
 	loading     bool // turns are being read
 	pageKey     pageKey
@@ -91,6 +92,7 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 		opt.Clock = time.Now
 	}
 	w := &Workbench{opt: opt, th: th, jobs: newJobs(ctx), table: keyTable(), scrolls: map[scrollKey]*scroller{}, feedback: map[sessions.Key][]string{}, now: opt.Clock()}
+	w.forks = newForks()
 	w.gauges.run, w.gauges.driven = opt.Reader.Run(), opt.Commands != nil
 	w.wake, w.stop = opt.Reader.Wake()
 	return w, nil
@@ -148,6 +150,8 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 		return w.applyHunt(m)
 	case foundMsg:
 		w.applyFound(m)
+	case forkMsg:
+		w.applyFork(m)
 	case searchedMsg:
 		w.applySearched(m)
 	case historyMsg:

@@ -131,7 +131,7 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
 	})
 	a.configFlags(root)
 	a.runFlags(root)
-	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.openCommand(), a.lsCommand(), a.exportCommand(), a.outputCommand(), a.statsCommand(), a.simulateCommand(), a.searchCommand(),
+	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.forkCommand(), a.openCommand(), a.lsCommand(), a.exportCommand(), a.outputCommand(), a.statsCommand(), a.simulateCommand(), a.searchCommand(),
 		a.validateCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
 		root.AddCommand(c)
 	}

@@ -56,6 +56,9 @@ func watchRun(ctx context.Context, w *work, lines io.Writer, done <-chan error) 
 	for _, t := range rows {
 		if t.State.Ended() {
 			f.ended[t.Key] = true
+			if t.Fork == nil {
+				f.members++
+			}
 		}
 	}
 	tick := time.NewTicker(5 * time.Second)
@@ -82,6 +85,8 @@ type follower struct {
 	said  time.Time
 	seq   int64
 	ended map[sessions.Key]bool
+	// members that have ended: forks are no part of the count.
+	members int
 }
 
 func (f *follower) pull(ctx context.Context) error {
@@ -103,6 +108,13 @@ func (f *follower) pull(ctx context.Context) error {
 				}
 				fmt.Fprintf(f.lines, "warning: %s %s\n", name(e.Key), w.Text)
 			}
+			if e.Kind == sessions.KindRebuilt {
+				var r sessions.Rebuilt
+				if err := json.Unmarshal(e.Data, &r); err != nil {
+					return fmt.Errorf("read event %d: %w", e.Seq, err)
+				}
+				f.sayRebuilt(e.Key, r)
+			}
 			changed = changed || e.Kind == sessions.KindState
 		}
 	}
@@ -117,7 +129,10 @@ func (f *follower) pull(ctx context.Context) error {
 		if t.State.Ended() && !f.ended[t.Key] {
 			f.ended[t.Key] = true
 			f.said = time.Now()
-			fmt.Fprintln(f.lines, endLine(len(f.ended), len(rows), time.Since(f.began), t))
+			if t.Fork == nil {
+				f.members++
+			}
+			fmt.Fprintln(f.lines, endLine(f.members, len(f.store.Run().Members), time.Since(f.began), t))
 		}
 	}
 	return nil
@@ -136,7 +151,11 @@ func endLine(n, of int, at time.Duration, t sessions.Trajectory) string {
 	if t.Reward != nil {
 		reward = fmt.Sprintf("reward %g", *t.Reward)
 	}
-	line := fmt.Sprintf("[%*d/%d %6.1fs] %-9s %-32s %2d turns %6d tokens  %s  %s", len(fmt.Sprint(of)), n, of, at.Seconds(), t.State, t.Key, t.Turn, t.Tokens, reward, t.Finish)
+	count := fmt.Sprintf("%*d/%d", len(fmt.Sprint(of)), n, of)
+	if t.Fork != nil {
+		count = fmt.Sprintf("%*s", len(count), "fork")
+	}
+	line := fmt.Sprintf("[%s %6.1fs] %-9s %-32s %2d turns %6d tokens  %s  %s", count, at.Seconds(), t.State, t.Key, t.Turn, t.Tokens, reward, t.Finish)
 	if t.Mask() != "" {
 		line += "  masked"
 	}
@@ -194,6 +213,7 @@ type outcome struct {
 	Run          string   `json:"run"`
 	Simulated    bool     `json:"simulated"`
 	Trajectories int      `json:"trajectories"`
+	Forks        int      `json:"forks,omitempty"` // beside them, in none of the counts
 	Done         int      `json:"done"`
 	Failed       int      `json:"failed"`
 	Cancelled    int      `json:"cancelled"`
@@ -231,7 +251,7 @@ func (a *app) printSummary(ctx context.Context, w *work) error {
 		return err
 	}
 	s := sessions.Summarize(w.store.Run(), rows)
-	o := outcome{Run: s.ID, Simulated: s.Simulated, Trajectories: s.Members, Done: s.Done, Failed: s.Failed, Cancelled: s.Cancelled,
+	o := outcome{Run: s.ID, Simulated: s.Simulated, Trajectories: s.Members, Forks: s.Forks, Done: s.Done, Failed: s.Failed, Cancelled: s.Cancelled,
 		Masked: s.Masked, Solved: s.Solved, MeanReward: s.MeanReward, WallS: float64(w.engine.Wall().Milliseconds()) / 1000}
 	if a.flags.json {
 		return json.NewEncoder(a.out).Encode(o)
@@ -240,7 +260,11 @@ func (a *app) printSummary(ctx context.Context, w *work) error {
 	if o.MeanReward != nil {
 		mean = fmt.Sprintf("%.3f", *o.MeanReward)
 	}
-	_, err = fmt.Fprintf(a.out, "run %s%s: %d trajectories, %d done, %d failed, %d cancelled, %d masked, %d solved, mean reward %s, %.1f s\nexport with: %s export %s -o transitions.jsonl\n",
-		o.Run, simulatedMark(o.Simulated), o.Trajectories, o.Done, o.Failed, o.Cancelled, o.Masked, o.Solved, mean, o.WallS, self(), o.Run)
+	forks := ""
+	if o.Forks > 0 {
+		forks = fmt.Sprintf(" and %d forked", o.Forks)
+	}
+	_, err = fmt.Fprintf(a.out, "run %s%s: %d trajectories%s, %d done, %d failed, %d cancelled, %d masked, %d solved, mean reward %s, %.1f s\nexport with: %s export %s -o transitions.jsonl\n",
+		o.Run, simulatedMark(o.Simulated), o.Trajectories, forks, o.Done, o.Failed, o.Cancelled, o.Masked, o.Solved, mean, o.WallS, self(), o.Run)
 	return err
 }

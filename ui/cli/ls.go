@@ -61,7 +61,7 @@ func (a *app) listJSON(runs []sessions.Summary) error {
 	for _, r := range runs {
 		err := enc.Encode(map[string]any{"run": r.ID, "created": r.Created, "title": r.Title, "model": r.Model, "simulated": r.Simulated,
 			"state": r.State, "trajectories": r.Members, "done": r.Done, "failed": r.Failed, "cancelled": r.Cancelled, "solved": r.Solved,
-			"masked": r.Masked, "mean_reward": r.MeanReward, "problem": r.Problem})
+			"masked": r.Masked, "mean_reward": r.MeanReward, "forks": r.Forks, "problem": r.Problem})
 		if err != nil {
 			return err
 		}

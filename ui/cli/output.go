@@ -57,7 +57,7 @@ standard error. Where the model saw all of it, what the model saw is printed.`,
 
 // findCall reads the observation that TRAJECTORY TURN [CALL] name.
 func findCall(ctx context.Context, r sessions.Reader, args []string, attempt int) (at sessions.CallPlace, o sessions.Observation, err error) {
-	if at.Key, err = memberNamed(r.Run(), args[0]); err != nil {
+	if at.Key, err = memberNamed(ctx, r, args[0]); err != nil {
 		return at, o, err
 	}
 	at.Attempt = attempt
@@ -97,18 +97,22 @@ func fromOne(what, text string) (int, error) {
 	return n, nil
 }
 
-// memberNamed finds a trajectory by its name.
-func memberNamed(run sessions.Run, name string) (sessions.Key, error) {
+// memberNamed finds a trajectory by its name, forks too.
+func memberNamed(ctx context.Context, r sessions.Reader, name string) (sessions.Key, error) {
+	rows, _, err := r.Trajectories(ctx)
+	if err != nil {
+		return sessions.Key{}, err
+	}
 	near, cost := "", 1<<30
-	for _, k := range run.Members {
-		if k.String() == name {
-			return k, nil
+	for _, t := range rows {
+		if t.Key.String() == name {
+			return t.Key, nil
 		}
-		if d := distance(name, k.String()); d < cost {
-			near, cost = k.String(), d
+		if d := distance(name, t.Key.String()); d < cost {
+			near, cost = t.Key.String(), d
 		}
 	}
-	return sessions.Key{}, fmt.Errorf("run %s has no trajectory %s; did you mean %s?", run.ID, name, near)
+	return sessions.Key{}, fmt.Errorf("run %s has no trajectory %s; did you mean %s?", r.Run().ID, name, near)
 }
 
 // printOutput copies what is kept, a chunk at a time.
@@ -152,10 +156,14 @@ func completeOutput(cmd *cobra.Command, args []string, begun string) ([]string, 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer r.Close() // it was only read
+	rows, _, err := r.Trajectories(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	var out []string
-	for _, k := range r.Run().Members {
-		if strings.HasPrefix(k.String(), begun) {
-			out = append(out, k.String())
+	for _, t := range rows {
+		if strings.HasPrefix(t.Key.String(), begun) {
+			out = append(out, t.Key.String())
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
