@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,12 +14,13 @@ import (
 // driven runs a workbench as tea does, each command in a goroutine of its own, and
 // counts the messages that made a frame.
 type driven struct {
+	t    *testing.T
 	w    *Workbench
 	msgs chan tea.Msg
 	quit chan struct{}
 	done chan struct{}
 
-	// Of the goroutine that updates; read after synctest.Wait.
+	mu               sync.Mutex // guards those below
 	data, ticks, all int
 	keyed            time.Duration // from a key to its frame
 }
@@ -36,10 +38,10 @@ func drive(t *testing.T, opt Options) *driven {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &driven{w: w, msgs: make(chan tea.Msg), quit: make(chan struct{}), done: make(chan struct{})}
-	d.do(w.Init())
+	d := &driven{t: t, w: w, msgs: make(chan tea.Msg), quit: make(chan struct{}), done: make(chan struct{})}
+	_, cmd := w.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
+	d.do(tea.Batch(w.Init(), cmd))
 	go d.loop()
-	d.send(tea.WindowSizeMsg{Width: 120, Height: 40})
 	return d
 }
 
@@ -64,6 +66,7 @@ func (d *driven) loop() {
 		if aged, isAged := m.(agedMsg); isAged {
 			inner = aged.msg
 		}
+		d.mu.Lock()
 		switch inner.(type) {
 		case dataMsg:
 			d.data++
@@ -71,12 +74,15 @@ func (d *driven) loop() {
 			d.ticks++
 		}
 		d.all++
+		d.mu.Unlock()
 		_, cmd := d.w.Update(m)
 		if d.w.View() == "" {
-			panic("no frame")
+			d.t.Errorf("no frame after %T", m)
 		}
 		if !at.IsZero() {
+			d.mu.Lock()
 			d.keyed = max(d.keyed, time.Since(at))
+			d.mu.Unlock()
 		}
 		d.do(cmd)
 	}
@@ -115,9 +121,13 @@ func (d *driven) stop() {
 // counted is how many messages there were while f went on.
 func (d *driven) counted(f func()) (data, ticks, all int) {
 	synctest.Wait()
+	d.mu.Lock()
 	data, ticks, all = d.data, d.ticks, d.all
+	d.mu.Unlock()
 	f()
 	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	return d.data - data, d.ticks - ticks, d.all - all
 }
 
@@ -151,10 +161,10 @@ func TestFrames(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		})
+		d.stop()
 		if d.keyed != 0 {
 			t.Errorf("a key waited %v for its frame", d.keyed)
 		}
-		d.stop()
 	})
 }
 
