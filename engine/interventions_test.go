@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rollbench/engine/infer"
 	"rollbench/engine/infer/simulated"
 	"rollbench/sandbox"
 	"rollbench/sessions"
@@ -389,5 +390,38 @@ func TestResumeAfterAShell(t *testing.T) {
 	}
 	if _, err := s.OpenShell(t.Context(), s.key, true, Terminal{}); err == nil || !strings.Contains(err.Error(), "is over") {
 		t.Errorf("a shell after the end: %v", err)
+	}
+}
+
+// A run without any endpoint is a person's from its first turn to its last; nothing
+// has ids then, and nothing is made up.
+func TestRunWithoutAModel(t *testing.T) {
+	r := setup(t, 1, func(c *Config) { c.Generator.PromptMode = promptChat })
+	r.opt.Endpoints, r.opt.Capabilities, r.opt.Meet, r.opt.Forget = nil, infer.Capabilities{}, nil, nil
+	s := &sat{rig: r.engine(), done: make(chan error, 1)}
+	s.key = s.store.Run().Members[0]
+	s.start()
+	s.held(sessions.BeforeModel)
+	for _, err := range []error{s.Human(s.key, false), s.Resample(s.key, 1)} {
+		if err != errNoModel {
+			t.Errorf("a model is asked: %v", err)
+		}
+	}
+	if err := s.Continue(s.key); err == nil {
+		t.Error("it goes on to a model that is not there")
+	}
+	s.must(s.Write(s.key, "", []sessions.Call{{Name: "execute_bash", Arguments: `{"command":"echo > made"}`}}))
+	s.ran(1)
+	s.must(s.Write(s.key, "Done.", []sessions.Call{{Name: "finish", Arguments: `{}`}}))
+	s.held(sessions.BeforeEval)
+	if row := s.finish(); row.State != sessions.Done || row.Finish != string(sessions.FinishTool) || row.Turn != 2 || row.Tokens != 0 || row.Reward == nil {
+		t.Errorf("row %+v", row)
+	}
+	rows, _, sum := s.export(true)
+	if len(rows) != 2 || sum.TextOnly != 2 || rows[0].Output != nil || rows[1].Prompt != nil || rows[0].Mask != nil || rows[0].Source != "operator" {
+		t.Errorf("%d rows, %d without ids: %+v", len(rows), sum.TextOnly, rows)
+	}
+	if n := len(s.events(sessions.KindModelCalled)); n != 0 {
+		t.Errorf("%d model calls", n)
 	}
 }
