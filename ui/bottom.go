@@ -79,12 +79,17 @@ func (w *Workbench) barKeys(room int) line {
 	if w.finding() { // its keys are those of the debugger elsewhere
 		order = append([]scope{inFind}, order...)
 	}
+	yours := false
+	if t, one := w.list.chosen(); one && w.yours(t) { // what it waits for comes first
+		yours = true
+		l = w.addKeys(l, room-help.width(), func(b *binding) bool { return b.scope == debugger && b.name == "write" })
+	}
 	for i, s := range order {
 		if i > 0 && s == inFind {
 			continue
 		}
 		l = w.addKeys(l, room-help.width(), func(b *binding) bool {
-			return b.scope == s && b.name != "help" && !b.aside && (s != debugger || !w.finding() || !isFindKey(b))
+			return b.scope == s && b.name != "help" && !b.aside && !(yours && b.name == "write") && (s != debugger || !w.finding() || !isFindKey(b))
 		})
 	}
 	return append(l, help...)

@@ -145,8 +145,8 @@ func (p *gaugePane) health(now time.Time) line {
 		l.add(dim, "◌ recorded ")
 	case s == nil, p.ended, p.silent(now):
 		l.add(dim, "○ not watched ")
-	case len(s.Endpoints) == 0:
-		l.add(warn, "○ not reached yet ")
+	case len(s.Endpoints) == 0: // none is asked: a person writes the turns
+		l.add(warn, "○ no endpoint ")
 	case len(s.Endpoints) > 1 && s.Up() < len(s.Endpoints):
 		l = append(l, up(s)...)
 		l.add(plain, " ")

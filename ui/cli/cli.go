@@ -44,6 +44,7 @@ type flags struct {
 	sandbox   string
 	bare      bool
 	headless  bool
+	human     bool
 	json      bool
 
 	validation bool
@@ -166,6 +167,7 @@ func (a *app) runFlags(c *cobra.Command) {
 	c.Flags().StringVar(&a.flags.preset, "preset", "", "settings of a known scaffold, a `NAME`: "+strings.Join(presetNames(), ", "))
 	offer(c, "preset", presetNames()...)
 	c.Flags().BoolVar(&a.flags.validation, "validation", false, "a validation run: the val_config tables of the configuration apply")
+	c.Flags().BoolVar(&a.flags.human, "human", false, "you write every turn in the workbench (sets generator.human); without --endpoint no model is asked")
 	a.screenFlags(c)
 }
 

@@ -145,6 +145,9 @@ func (a *app) overrides() []string {
 			out = append(out, f.key+"="+f.value)
 		}
 	}
+	if a.flags.human {
+		out = append(out, "generator.human=true")
+	}
 	if a.flags.bare {
 		out = append(out, "sandbox.allow_uncontained=true")
 	}

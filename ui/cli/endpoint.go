@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -24,7 +25,24 @@ type endpoint struct {
 	sim  *simulated.Server
 }
 
-func (ep *endpoint) model() string { return ep.all[0].Client.Model() }
+func (ep *endpoint) model() string {
+	if ep.none() {
+		return "person"
+	}
+	return ep.all[0].Client.Model()
+}
+
+// none: no model is asked, a person writes every turn.
+func (ep *endpoint) none() bool { return len(ep.all) == 0 }
+
+// resolve how prompts are made. Where nobody is asked they are messages.
+func (ep *endpoint) resolve(g *engine.Generator) error {
+	if ep.none() {
+		g.PromptMode = "chat"
+		return nil
+	}
+	return bad(g.ResolvePromptMode(ep.caps))
+}
 
 // urls of all endpoints, without credentials.
 func (ep *endpoint) urls() string {
@@ -38,6 +56,12 @@ func (ep *endpoint) urls() string {
 // openEndpoint probes all endpoints at once and sees that they agree.
 func (a *app) openEndpoint(ctx context.Context, c *config, close *closers) (*endpoint, error) {
 	ep := &endpoint{}
+	if c.Generator.Human && c.noEndpoint() {
+		if a.flags.headless || !a.onTerminal() {
+			return nil, bad(errors.New("generator.human without an endpoint.url: a person writes every turn, in the workbench; start it in a terminal and without --headless"))
+		}
+		return ep, nil
+	}
 	var err error
 	if ep.sim, err = c.simulated(close); err != nil {
 		return nil, err
@@ -57,9 +81,12 @@ func (a *app) openEndpoint(ctx context.Context, c *config, close *closers) (*end
 	return ep, bad(err)
 }
 
+// noEndpoint: the configuration names none.
+func (c *config) noEndpoint() bool { return len(c.Endpoints) == 1 && c.Endpoints[0].URL == "" }
+
 // simulated starts the embedded endpoint where no other is named, else it is nil.
 func (c *config) simulated(close *closers) (*simulated.Server, error) {
-	if len(c.Endpoints) != 1 || c.Endpoints[0].URL != "" {
+	if !c.noEndpoint() {
 		return nil, nil
 	}
 	sim, err := simulated.Start(c.Simulated.options(""))

@@ -141,8 +141,8 @@ func (a *app) again(ctx context.Context, id string) (_ *work, err error) {
 		return nil, bad(fmt.Errorf("run %s was sampled from %s%s, and %s serves %s%s: one run has one policy", run.ID, run.Model, simulatedMark(run.Simulate),
 			w.ep.urls(), w.ep.model(), simulatedMark(w.ep.caps.Simulated)))
 	}
-	if err := w.config.Generator.ResolvePromptMode(w.ep.caps); err != nil {
-		return nil, bad(err)
+	if err := w.ep.resolve(&w.config.Generator); err != nil {
+		return nil, err
 	}
 	if err := a.openServers(ctx, w); err != nil {
 		return nil, err

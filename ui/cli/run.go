@@ -26,6 +26,7 @@ func (a *app) runCommand() *cobra.Command {
   rollbench run --tasks rows.jsonl --sandbox docker
   rollbench run --endpoint http://localhost:8000 --model qwen3-32b --set generator.num_trajectories=8
   rollbench run --config my.toml                 # own tools and MCP servers: docs/tools.md
+  rollbench run --human                          # no model: you write the turns
   rollbench run --headless --json --limit 3`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context()) },
@@ -111,7 +112,7 @@ func (a *app) screen(ctx context.Context, w *work) error {
 		failed = w.engine.Run(ctx)
 	}()
 	spell := spellingOf(w.store.Run())
-	if spell == nil {
+	if spell == nil && !w.ep.none() {
 		spell = newSpeller(w.ep.all[0].Client).spell
 	}
 	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Spell: spell, Runs: recordedRuns{}, Look: w.engine.LookPatch, Done: done,

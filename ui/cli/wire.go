@@ -174,8 +174,8 @@ func (a *app) begin(ctx context.Context) (_ *work, err error) {
 	if w.ep, err = a.openEndpoint(ctx, w.config, &w.close); err != nil {
 		return nil, err
 	}
-	if err := w.config.Generator.ResolvePromptMode(w.ep.caps); err != nil {
-		return nil, bad(err)
+	if err := w.ep.resolve(&w.config.Generator); err != nil {
+		return nil, err
 	}
 	if err := a.openServers(ctx, w); err != nil {
 		return nil, err
