@@ -5,6 +5,7 @@ package local
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"rollbench/sandbox"
@@ -66,9 +67,29 @@ func TestSuite(t *testing.T) {
 	for _, l := range []Level{Bubblewrap, Namespaces, None} {
 		t.Run(string(l), func(t *testing.T) {
 			p := provider(t, l)
+			machine := names(t, "/")
+			t.Cleanup(func() {
+				if now := names(t, "/"); now != machine {
+					t.Errorf("the machine's root had %s\nand has %s", machine, now)
+				}
+			})
 			sandboxtest.Run(t, func(t *testing.T, spec sandbox.Spec) sandbox.Sandbox {
 				return open(t, p, spec)
 			})
 		})
 	}
+}
+
+// names in a folder, in order.
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return strings.Join(all, " ")
 }
