@@ -25,7 +25,8 @@ var floors = map[string][]string{
 	"engine/dispatch":         {},
 	"engine/infer":            {},
 	"engine/infer/simulated":  {"engine/infer"},
-	"engine/task":             {"sandbox"},
+	"engine/task":             {"engine/task/rows", "sandbox"},
+	"engine/task/rows":        {},
 	"tools":                   {"sandbox", "search", "tools/follow", "tools/mcp"},
 	"tools/follow":            {"sandbox", "search"},
 	"tools/mcp":               {},
@@ -49,6 +50,8 @@ var owners = map[string][]string{
 	"github.com/spf13/cobra":           {"ui/cli"},
 	"github.com/BurntSushi/toml":       {"ui/cli", "engine/task"},
 	"modernc.org/sqlite":               {"sessions"},
+	"github.com/parquet-go/":           {"engine/task/rows"},
+	"go.yaml.in/yaml":                  {"engine/task"},
 	"github.com/modelcontextprotocol/": {"tools/mcp"},
 }
 
