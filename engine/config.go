@@ -24,6 +24,7 @@ type Config struct {
 	Sandbox    Sandbox    `toml:"sandbox" json:"sandbox"`
 	Tools      Tools      `toml:"tools" json:"tools"`
 	Limits     TimeLimits `toml:"limits" json:"limits"`
+	Tasks      Tasks      `toml:"tasks" json:"tasks"`
 }
 
 // Generator is how trajectories are sampled.
@@ -244,6 +245,9 @@ func (c Config) Check() error {
 	}
 	if _, err := sandbox.ParseMounts(c.Sandbox.Mounts); err != nil {
 		return fmt.Errorf("sandbox.mounts: %w", err)
+	}
+	if err := c.Tasks.check(); err != nil {
+		return err
 	}
 	return c.Tools.check()
 }
