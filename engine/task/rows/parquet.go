@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"math/big"
 	"os"
 	"strings"
 
@@ -236,6 +237,14 @@ func (f *field) plain(v parquet.Value) any {
 	case parquet.Double:
 		return v.Double()
 	case parquet.ByteArray, parquet.FixedLenByteArray:
+		if f.decimal {
+			n := new(big.Int).SetBytes(v.ByteArray())
+			if b := v.ByteArray(); len(b) > 0 && b[0]&0x80 != 0 { // two's complement
+				n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+			}
+			whole, _ := n.Float64()
+			return whole / math.Pow10(f.scale)
+		}
 		if f.text {
 			return strings.ToValidUTF8(string(v.ByteArray()), "\uFFFD")
 		}

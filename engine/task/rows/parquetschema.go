@@ -16,6 +16,7 @@ type field struct {
 	optional, repeated bool
 	list, pairs        bool // annotated as LIST, as MAP
 	text, unsigned     bool
+	decimal            bool
 	scale              int
 	level, depth       int // definition and repetition level at which it is there
 	first, past        int // its leaf columns
@@ -84,7 +85,7 @@ func (f *field) annotate(e format.SchemaElement) {
 	case *format.IntType:
 		f.unsigned = !t.IsSigned
 	case *format.DecimalType:
-		f.scale = int(t.Scale)
+		f.decimal, f.scale = true, int(t.Scale)
 	}
 	if !e.ConvertedType.Valid {
 		return
@@ -99,6 +100,7 @@ func (f *field) annotate(e format.SchemaElement) {
 	case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
 		f.unsigned = true
 	case deprecated.Decimal:
+		f.decimal = true
 		if e.Scale.Valid {
 			f.scale = int(e.Scale.V)
 		}

@@ -228,6 +228,8 @@ func kindOf(v any) string {
 	return "a number"
 }
 
+var errBehind = errors.New("bytes stand behind the row")
+
 // parseJSON decodes one value and nothing behind it.
 func parseJSON(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -237,7 +239,7 @@ func parseJSON(data []byte) (any, error) {
 		return nil, err
 	}
 	if rest := bytes.TrimSpace(data[d.InputOffset():]); len(rest) > 0 {
-		return nil, fmt.Errorf("%d bytes stand behind its end", len(rest))
+		return nil, fmt.Errorf("%d %w", len(rest), errBehind)
 	}
 	return v, nil
 }
@@ -258,6 +260,9 @@ func parseObject(data []byte) (map[string]any, error) {
 // brokenJSON names the place within a text of one or many lines.
 func brokenJSON(data []byte, err error) error {
 	var syntax *json.SyntaxError
+	if errors.Is(err, errBehind) {
+		return err
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return fmt.Errorf("broken JSON at byte %d: it is cut there", len(data))
 	}
