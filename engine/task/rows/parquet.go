@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // Bounds of a Parquet file: rows read at once, values of one row, rows at all.
@@ -95,10 +97,12 @@ func short(text string) string {
 }
 
 type parquetReader struct {
+	file   io.ReaderAt
+	meta   []format.RowGroup
 	root   *field
 	leaves int
-	groups []parquet.RowGroup
-	rows   parquet.Rows // of groups[0], nil before it is begun
+	groups []parquet.RowGroup // the rest of them, as meta
+	rows   parquet.Rows       // of groups[0], nil before it is begun
 	buffer []parquet.Row
 	column [][]parquet.Value
 }
@@ -113,6 +117,9 @@ func (r *parquetReader) open(f io.ReaderAt, size int64) error {
 	if size < 12 || string(head[:4]) != "PAR1" {
 		return errors.New("it is not a Parquet file: it does not begin with PAR1")
 	}
+	if err := soundFooter(f, size); err != nil {
+		return err
+	}
 	file, err := parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1<<16))
 	if err != nil {
 		return fmt.Errorf("broken Parquet file: %s; it may be cut, fetch it again", short(err.Error()))
@@ -123,9 +130,33 @@ func (r *parquetReader) open(f io.ReaderAt, size int64) error {
 	if r.root, r.leaves, err = schemaOf(file.Metadata().Schema); err != nil {
 		return err
 	}
-	r.groups = file.RowGroups()
+	r.file, r.groups, r.meta = f, file.RowGroups(), file.Metadata().RowGroups
+	if len(r.groups) != len(r.meta) {
+		return errors.New("broken Parquet file: its row groups do not add up")
+	}
 	r.buffer, r.column = make([]parquet.Row, batchRows), make([][]parquet.Value, r.leaves)
 	return nil
+}
+
+// maxFooter bounds what describes a file, in bytes.
+const maxFooter = 64 << 20
+
+// soundFooter walks what describes the file, which stands before its last 8 bytes.
+func soundFooter(f io.ReaderAt, size int64) error {
+	tail := make([]byte, 8)
+	if _, err := f.ReadAt(tail, size-8); err != nil {
+		return err
+	}
+	n := int64(binary.LittleEndian.Uint32(tail))
+	if string(tail[4:]) != "PAR1" || n > size-12 || n > maxFooter {
+		return errors.New("broken Parquet file: it has no footer; it may be cut, fetch it again")
+	}
+	footer := make([]byte, n)
+	if _, err := f.ReadAt(footer, size-8-n); err != nil {
+		return err
+	}
+	_, err := thriftStruct(footer)
+	return err
 }
 
 // sensible refuses a footer whose numbers the file cannot bear out.
@@ -162,6 +193,9 @@ func (r *parquetReader) next() ([]map[string]any, error) {
 			if len(r.groups) == 0 {
 				return nil, io.EOF
 			}
+			if err := soundPages(r.file, r.meta[0]); err != nil {
+				return nil, err
+			}
 			r.rows = r.groups[0].Rows()
 		}
 		n, err := r.rows.ReadRows(r.buffer)
@@ -176,7 +210,7 @@ func (r *parquetReader) next() ([]map[string]any, error) {
 		switch {
 		case errors.Is(err, io.EOF) || err == nil && n == 0:
 			err = r.rows.Close()
-			r.rows, r.groups = nil, r.groups[1:]
+			r.rows, r.groups, r.meta = nil, r.groups[1:], r.meta[1:]
 			if err != nil || n > 0 {
 				return batch, err
 			}
