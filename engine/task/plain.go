@@ -65,14 +65,15 @@ func (in *Instance) plainPlace(r rows.Row, kind *plain) (err error) {
 		return err
 	}
 	if folder != "" {
+		full := folder
 		if !filepath.IsAbs(folder) {
-			folder = filepath.Join(filepath.Dir(r.File), folder)
+			full = filepath.Join(filepath.Dir(r.File), folder)
 		}
-		info, err := os.Stat(folder)
+		info, err := os.Stat(full)
 		if err != nil || !info.IsDir() {
 			return r.Wrong("path", "is %q; there is no such folder", folder)
 		}
-		kind.files = os.DirFS(folder)
+		kind.files = os.DirFS(full)
 	}
 	in.LocalOK = in.Image == ""
 	workdir, err := r.Text("workdir")

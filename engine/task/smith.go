@@ -104,7 +104,6 @@ func smithEval(d *row, tests []string) (string, error) {
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\nset -uxo pipefail\n")
 	b.WriteString(activate)
-	fmt.Fprintf(&b, "cd %s\n", quote(d.Workdir))
 	if len(tests) > 0 {
 		b.WriteString("git checkout refs/rollbench/tests -- " + strings.Join(quoteAll(tests), " ") + " || exit 1\n")
 	}
