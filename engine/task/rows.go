@@ -30,6 +30,7 @@ type row struct {
 	EvalScript  string   `json:"eval_script"`
 	EvalType    string   `json:"eval_type"`
 	LogParser   string   `json:"log_parser"`
+	Version     any      `json:"version"` // a string, or in some datasets a number
 	TestCmd     string   `json:"test_cmd"`
 }
 

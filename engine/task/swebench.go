@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"rollbench/engine/task/testlog"
 	"rollbench/sandbox"
 )
 
@@ -46,10 +47,10 @@ func newRow(r *row, origin string) (Instance, error) {
 		Reference:   Reference{Patch: []byte(r.Patch)},
 		TestCommand: r.TestCmd,
 	}
-	kind := &swebench{base: strings.TrimSpace(*r.BaseCommit), script: r.EvalScript, grading: grading{
-		failToPass: r.FailToPass.names, passToPass: r.PassToPass.names,
-		failOnly: r.EvalType == "fail_only", parse: runner.parse,
-	}}
+	kind := &swebench{base: strings.TrimSpace(*r.BaseCommit), script: r.EvalScript, grading: grading{testlog.Rules{
+		FailToPass: r.FailToPass.names, PassToPass: r.PassToPass.names, Parser: runner.parser,
+		FailOnly: r.EvalType == "fail_only" || r.EvalType == "" && testlog.FailOnly(r.Repo),
+	}}}
 	if !isCommit(kind.base) {
 		return Instance{}, fmt.Errorf("field \"base_commit\" is %q; it must be a commit id in hexadecimal", kind.base)
 	}
