@@ -5,13 +5,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"rollbench/engine/task/testlog"
 )
 
 // Markers of the harness: results are read between start and end.
 const (
-	startMarker = ">>>>> Start Test Output"
-	endMarker   = ">>>>> End Test Output"
-	exitMarker  = ">>>>> Test Exit Code:"
+	startMarker = testlog.StartMarker
+	endMarker   = testlog.EndMarker
+	exitMarker  = testlog.ExitMarker
 )
 
 // evalScript makes the evaluation of a row that brings none: the files of

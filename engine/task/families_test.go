@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rollbench/engine/task/testlog"
 	"rollbench/sandbox"
 )
 
@@ -22,21 +23,21 @@ func TestFamilies(t *testing.T) {
 	const pillow = "namanjain12/pillow_final:"
 	for path, wants := range map[string][]want{
 		"testdata/datasets/lite.jsonl": {
-			{"django__django-11099", "swebench", "swebench/sweb.eval.x86_64.django_1776_django-11099:latest", "/testbed", "<issue>\nAdding subtracts.\n</issue>", true, ""},
+			{"django__django-11099", "swebench", "swebench/sweb.eval.x86_64.django_1776_django-11099:latest", "/testbed", "<issue>\nAdding subtracts.\n</issue>", true, "./tests/runtests.py --verbosity 2 --settings=test_sqlite --parallel 1"},
 			{"pallets__flask-4045", "swebench", "swebench/sweb.eval.x86_64.pallets_1776_flask-4045:latest", "/testbed", "pallets/flask", true, "python3 -m pytest -rA"}},
 		"testdata/datasets/multilingual.jsonl": {{"gin-gonic__gin-1805", "swebench", "swebench/sweb.eval.x86_64.gin-gonic_1776_gin-1805:latest", "/testbed", "gin", true, "go test -v ./..."}},
 		"testdata/datasets/v5.jsonl":           {{"django__django-11099", "swebench", "swebench/sweb.eval.x86_64.django_1776_django-11099:latest", "/testbed", "Adding", true, ""}},
 		"testdata/datasets/swesmith.jsonl": {{"oauthlib__oauthlib.1fd52536.combine_file__09vlzwgc", "swe-smith", "jyangballin/swesmith.x86_64.oauthlib_1776_oauthlib.1fd52536", "/testbed",
 			"some of the project's tests fail", true, smithPytest}},
 		"testdata/datasets/r2egym.jsonl":   {{"pillow__" + strings.Repeat("2", 40), "r2e-gym", pillow + strings.Repeat("2", 40), "/testbed", "<issue>\n**Size is wrong**\n</issue>", true, ""}},
-		"testdata/datasets/skyrlswe.jsonl": {{"django__django-11099", "skyrl", "docker.io/xingyaoww/sweb.eval.x86_64.django_s_django-11099:latest", "/testbed", "Adding", true, ""}},
+		"testdata/datasets/skyrlswe.jsonl": {{"django__django-11099", "skyrl", "docker.io/xingyaoww/sweb.eval.x86_64.django_s_django-11099:latest", "/testbed", "Adding", true, "./tests/runtests.py --verbosity 2 --settings=test_sqlite --parallel 1"}},
 		"testdata/datasets/miniswe.jsonl":  {{"getmoto__moto-4950", "skyrl", "docker.io/xingyaoww/sweb.eval.x86_64.getmoto_s_moto-4950:latest", "/testbed", "Adding", true, ""}},
 		"testdata/datasets/searchr1.jsonl": {{"nq-test-0", "answer", "", "/workspace", "Be short.\n\nAnswer: who wrote hamlet?", false, ""}, {"own", "answer", "", "/workspace", "Be short.", false, ""}},
 		"testdata/datasets/plain.jsonl":    {{"one", "plain", "", "/workspace", "Make f hold 2.", true, ""}, {"2", "plain", "img:1", "/srv", "Print.", false, ""}},
 		"testdata/datasets/taskrepo":       {{"django__django-11099", "swebench-repo", "swebench/sweb.eval.x86_64.django_1776_django-11099:latest", "/testbed", "Adding", true, ""}},
 		"testdata/datasets/terminal":       {{"hello-world", "terminal-bench", "rollbench/env-hello-world:", "/app", "Create a file called hello.txt.\nWrite \"Hello\" to it.", true, ""}},
-		"rows/testdata/made/verified": {{"astropy__astropy-1", "swebench", "swebench/sweb.eval.x86_64.astropy_1776_astropy-1:latest", "/testbed", "größer – 数", true, "python3 -m pytest -rA"},
-			{"django__django-2", "swebench", "swebench/sweb.eval.x86_64.django_1776_django-2:latest", "/testbed", "Case 2", true, ""},
+		"rows/testdata/made/verified": {{"astropy__astropy-1", "swebench", "swebench/sweb.eval.x86_64.astropy_1776_astropy-1:latest", "/testbed", "größer – 数", true, "pytest -rA -vv -o console_output_style=classic --tb=no"},
+			{"django__django-2", "swebench", "swebench/sweb.eval.x86_64.django_1776_django-2:latest", "/testbed", "Case 2", true, "./tests/runtests.py --verbosity 2 --settings=test_sqlite --parallel 1"},
 			{"pallets__flask-3", "swebench", "swebench/sweb.eval.x86_64.pallets_1776_flask-3:latest", "/testbed", "Case 3", true, "python3 -m pytest -rA"}},
 		"rows/testdata/made/swegym.parquet": {{"getmoto__moto-4950", "swe-gym", "xingyaoww/sweb.eval.x86_64.getmoto_s_moto-4950:latest", "/testbed", "Gym 1", true, "python3 -m pytest -rA"},
 			{"python__mypy-10032", "swe-gym", "xingyaoww/sweb.eval.x86_64.python_s_mypy-10032:latest", "/testbed", "Gym 2", true, "python3 -m pytest -rA"},
@@ -111,7 +112,7 @@ func TestFamilyDetails(t *testing.T) {
 	if got := one("testdata/datasets/swesmith.jsonl", 0, Options{ImagePrefix: "reg/"}).Image; got != "reg/swesmith.x86_64.oauthlib_1776_oauthlib.1fd52536" {
 		t.Errorf("prefix of SWE-smith: %s", got)
 	}
-	want := map[string]string{"TestImage.test_size": "PASSED", "TestImage.test_old": "FAILED", "test_plain": "PASSED"}
+	want := testlog.Expected{"TestImage.test_size": "PASSED", "TestImage.test_old": "FAILED", "\x1b[1mtest_plain\x1b[0m - why": "PASSED"}
 	if got := one("testdata/datasets/r2egym.jsonl", 0).kind.(*r2e).expected; !reflect.DeepEqual(got, want) {
 		t.Errorf("expected outcomes %v", got)
 	}

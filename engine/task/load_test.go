@@ -101,7 +101,7 @@ func TestLoadErrors(t *testing.T) {
 		"twice.jsonl":   {good + "\n" + good + "\n", `id "a__b-1" is already used by ` + filepath.Join(dir, "twice.jsonl") + " line 1; ids must be unique"},
 		"name.jsonl":    {strings.Replace(good, "a__b-1", "a/b", 1), `id "a/b" may not be empty nor hold spaces, / or #`},
 		"hash.jsonl":    {strings.Replace(good, "1234567", "HEAD~1", 1), `field "base_commit" is "HEAD~1"; it must be a commit id`},
-		"parser.jsonl":  {strings.Replace(good, "{", `{"log_parser":"cargo",`, 1), `field "log_parser" is "cargo"; it must be one of django, gotest, matplotlib, pytest,`},
+		"parser.jsonl":  {strings.Replace(good, "{", `{"log_parser":"nose",`, 1), `field "log_parser" is "nose"; it must be one of ant, astroid, astropy, bpmn_js, `},
 		"type.jsonl":    {strings.Replace(good, "{", `{"eval_type":"x",`, 1), `field "eval_type" is "x"`},
 		"workdir.jsonl": {strings.Replace(good, "{", `{"workdir":"src",`, 1), `field "workdir" is "src"; it must be an absolute path`},
 		"patch.jsonl":   {strings.Replace(good, "{", `{"test_patch":"--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n x\n",`, 1), `field "test_patch": diff line`},
@@ -296,7 +296,7 @@ func TestRowFields(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 	g := in.kind.(*swebench).grading
-	if !slices.Equal(g.failToPass, []string{"a", "b"}) || !slices.Equal(g.passToPass, []string{"c"}) {
+	if !slices.Equal(g.rules.FailToPass, []string{"a", "b"}) || !slices.Equal(g.rules.PassToPass, []string{"c"}) {
 		t.Errorf("%+v", g)
 	}
 	for field, want := range map[string]string{"image": "i", "image_name": "i", "docker_image": "i"} {
@@ -318,7 +318,8 @@ func TestRowRunners(t *testing.T) {
 		`"repo":"sphinx-doc/sphinx"`:                                 {"python3 -m pytest -rA", false},
 		`"log_parser":"parse_log_pytest_v2"`:                         {"python3 -m pytest -rA", false},
 		`"log_parser":"unittest"`:                                    {"python3 -m unittest -v", false},
-		`"repo":"django/django"`:                                     {"", true},
+		`"repo":"django/django","version":"1.9"`:                     {"./tests/runtests.py --verbosity 2", false},
+		`"repo":"gin-gonic/gin"`:                                     {"", true},
 		`"repo":"django/django","test_cmd":"./tests/runtests.py"`:    {"./tests/runtests.py", false},
 		`"log_parser":"parse_log_sympy","eval_script":"#!/bin/bash"`: {"", false},
 	} {

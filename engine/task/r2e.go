@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rollbench/engine/task/rows"
+	"rollbench/engine/task/testlog"
 	"rollbench/sandbox"
 )
 
@@ -21,7 +22,7 @@ var r2eScript string
 // r2e is a problem of R2E-Gym: the tests are in the image, and the row says how
 // each of them must end.
 type r2e struct {
-	expected map[string]string
+	expected testlog.Expected
 }
 
 // r2eVerifyLimit is SkyRL-Agent's for run_tests.sh.
@@ -86,7 +87,7 @@ func r2eImage(image, prefix string) string {
 }
 
 // expectedOutcomes are the statuses by test, an object or one as JSON.
-func expectedOutcomes(r rows.Row) (map[string]string, error) {
+func expectedOutcomes(r rows.Row) (testlog.Expected, error) {
 	list, given, err := r.Object("expected_output_json")
 	switch {
 	case err != nil:
@@ -94,13 +95,13 @@ func expectedOutcomes(r rows.Row) (map[string]string, error) {
 	case !given:
 		return nil, r.Wrong("expected_output_json", "is missing; every R2E-Gym row needs it")
 	}
-	out := map[string]string{}
+	out := testlog.Expected{}
 	for _, test := range list.Columns() {
 		outcome, err := list.Text(test)
 		if err != nil {
 			return nil, err
 		}
-		out[r2eKey(test)] = outcome
+		out[test] = outcome
 	}
 	if len(out) == 0 {
 		return nil, r.Wrong("expected_output_json", "holds no test; there is nothing to grade by")
@@ -242,7 +243,11 @@ func (k *r2e) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (Ver
 	case res.Dropped > 0:
 		verdict.Note = fmt.Sprintf("verifier could not run: its output is longer than %d bytes", maxEvalLog)
 	default:
-		verdict.Reward, verdict.Parts, verdict.Note = gradeR2E(k.expected, string(res.Output))
+		var same bool
+		verdict.Reward = new(float64)
+		if same, verdict.Note = k.expected.Match(testlog.R2E(string(res.Output))); same {
+			*verdict.Reward = 1
+		}
 	}
 	return verdict, nil
 }

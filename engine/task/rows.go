@@ -3,6 +3,7 @@ package task
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type row struct {
 	Image, Workdir            string
 	EvalScript, EvalType      string
 	LogParser, TestCmd        string
+	Version                   string // of the project; some parsers differ by it
 	// Run are the tests to run, nil for those that the test patch touches.
 	Run []string
 }
@@ -43,6 +45,9 @@ func decodeRow(r rows.Row) (*row, error) {
 		if text != "" {
 			*one.into = text
 		}
+	}
+	if v := r.Value("version"); v != nil { // some datasets write it as a number
+		d.Version = fmt.Sprint(v)
 	}
 	d.Statement, d.Base = issueText(d.Statement), strings.TrimSpace(d.Base)
 	for _, name := range []string{"image", "image_name", "docker_image"} {
@@ -120,6 +125,9 @@ func swebenchRow(r rows.Row, o *Options) (Instance, error) {
 	if d.Image == "" {
 		d.Image = evalImage(d.ID, o.ImagePrefix, "swebench/")
 	}
+	if d.TestCmd == "" && d.EvalScript == "" && d.LogParser == "" {
+		d.TestCmd = testCommand(d.Repo, d.Version)
+	}
 	return newRow(r, d)
 }
 
@@ -143,10 +151,8 @@ const condaPath = "/opt/miniconda3/envs/testbed/bin:/opt/miniconda3/bin:/usr/loc
 // for any other image, whose own must stand.
 func condaEnv(image, runner string) map[string]string {
 	published := strings.Contains(image, "sweb.eval.") || strings.Contains(image, "swesmith.")
-	switch runner {
-	case "pytest", "pytest_options", "pytest_v2", "requests", "matplotlib", "seaborn", "unittest", "django", "sympy":
-	default:
-		published = false
+	if commands[runner] == "" && !slices.Contains([]string{"django", "sympy"}, runner) && !strings.HasPrefix(runner, "swesmith_") {
+		published = false // not a runner of Python's
 	}
 	if !published {
 		return nil

@@ -5,9 +5,11 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"rollbench/engine/task/rows"
+	"rollbench/engine/task/testlog"
 	"rollbench/sandbox"
 )
 
@@ -24,7 +26,10 @@ type smith struct {
 }
 
 // smithPytest prints a line for each test, and nothing long.
-const smithPytest = "pytest --disable-warnings --color=no --tb=no -rA"
+const smithPytest = "pytest --disable-warnings --color=no --tb=no --verbose"
+
+// smithPytests are the parsers that read what it prints.
+var smithPytests = []string{"swesmith_pytest", "swesmith_python_slugify"}
 
 // smithRow is a row of SWE-smith. Its patch is the bug; the way back is the
 // reference.
@@ -45,9 +50,9 @@ func smithRow(r rows.Row, o *Options) (Instance, error) {
 	}
 	tests := testFiles(d.FailToPass, d.PassToPass)
 	if d.LogParser == "" {
-		d.LogParser = "pytest_v2"
+		d.LogParser = testlog.ForSmith(d.ID)
 	}
-	if d.TestCmd == "" && len(tests) > 0 {
+	if d.TestCmd == "" && len(tests) > 0 && slices.Contains(smithPytests, d.LogParser) {
 		d.TestCmd, d.Run = smithPytest, tests
 	}
 	name, runner, err := findRunner(d)
@@ -56,7 +61,7 @@ func smithRow(r rows.Row, o *Options) (Instance, error) {
 	}
 	d.Image = smithImage(d.Image, o.ImagePrefix)
 	kind := &smith{branch: d.ID, bug: []byte(d.Patch), hidden: testFiles(d.FailToPass)}
-	kind.grading = grading{failToPass: d.FailToPass, passToPass: d.PassToPass, failOnly: d.EvalType == "fail_only", parse: runner.parse}
+	kind.grading = gradingOf(d, runner.parser)
 	in := Instance{
 		ID: d.ID, Workdir: d.Workdir, Image: d.Image, VerifyLimit: rowVerifyLimit,
 		Instruction: smithInstruction(d), Reference: Reference{Patch: []byte(back)}, TestCommand: d.TestCmd,
@@ -66,7 +71,7 @@ func smithRow(r rows.Row, o *Options) (Instance, error) {
 	case d.EvalScript != "":
 		kind.script = d.EvalScript
 	case d.TestCmd == "":
-		in.Warnings = append(in.Warnings, "the tests are not pytest's and the row has neither test_cmd nor eval_script: it cannot be verified")
+		in.Warnings = append(in.Warnings, "how this repository's tests are run is not known, and the row has neither test_cmd nor eval_script: it cannot be verified")
 	default:
 		kind.script, err = smithEval(d, tests)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rollbench/engine/task/rows"
+	"rollbench/engine/task/testlog"
 	"rollbench/sandbox"
 )
 
@@ -38,10 +39,7 @@ func newRow(r rows.Row, d *row) (Instance, error) {
 		Reference:   Reference{Patch: []byte(d.Patch)},
 		TestCommand: d.TestCmd, Repo: d.Repo, Env: condaEnv(d.Image, name),
 	}
-	kind := &swebench{base: d.Base, script: d.EvalScript, grading: grading{
-		failToPass: d.FailToPass, passToPass: d.PassToPass,
-		failOnly: d.EvalType == "fail_only", parse: runner.parse,
-	}}
+	kind := &swebench{base: d.Base, script: d.EvalScript, grading: gradingOf(d, runner.parser)}
 	command := d.TestCmd
 	if command == "" {
 		command, in.TestCommand = runner.command, runner.command
@@ -59,6 +57,14 @@ func newRow(r rows.Row, d *row) (Instance, error) {
 	}
 	in.kind = kind
 	return in, nil
+}
+
+// gradingOf a row by the parser of its runner.
+func gradingOf(d *row, parser testlog.Parser) grading {
+	return grading{testlog.Rules{
+		FailToPass: d.FailToPass, PassToPass: d.PassToPass, Parser: parser,
+		FailOnly: d.EvalType == "fail_only" || d.EvalType == "" && testlog.FailOnly(d.Repo),
+	}}
 }
 
 // isCommit keeps anything that git or a shell could take for something else out.
