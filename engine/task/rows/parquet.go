@@ -193,7 +193,7 @@ func (r *parquetReader) next() ([]map[string]any, error) {
 			if len(r.groups) == 0 {
 				return nil, io.EOF
 			}
-			if err := soundPages(r.file, r.meta[0]); err != nil {
+			if err := soundPages(r.file, r.meta[0], r.root.ends(nil)); err != nil {
 				return nil, err
 			}
 			r.rows = r.groups[0].Rows()

@@ -3,9 +3,11 @@ package rows
 import (
 	"bytes"
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -208,6 +210,44 @@ func oneError(t *testing.T, data []byte) {
 	}
 	if last == nil || strings.Contains(last.Error(), "\n") || len(last.Error()) > 400 {
 		t.Fatalf("%d bytes: %v", len(data), last)
+	}
+}
+
+// Bytes that are wrong anywhere make neither a panic nor room for gigabytes: the
+// library by itself makes both of them.
+func TestParquetMutated(t *testing.T) {
+	var files [][]byte
+	for _, pattern := range []string{"testdata/made/*.parquet", "testdata/foreign/*.parquet"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, data)
+		}
+	}
+	draw := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		data := slices.Clone(files[draw.IntN(len(files))])
+		for range 1 + draw.IntN(4) {
+			data[draw.IntN(len(data))] = byte(draw.IntN(256))
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		errs := 0
+		for _, err := range ParquetRows(bytes.NewReader(data), int64(len(data))) {
+			if err != nil {
+				errs++
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if room := after.TotalAlloc - before.TotalAlloc; errs > 1 || room > 256<<20 {
+			t.Fatalf("%d errors, %d bytes of memory for %q", errs, room, data)
+		}
 	}
 }
 

@@ -19,23 +19,26 @@ const (
 	maxHeader     = 16 << 20
 )
 
-// soundPages reads the headers of a row group's pages before their content: the
-// library allocates what they claim.
-func soundPages(f io.ReaderAt, g format.RowGroup) error {
+// soundPages reads a row group's pages before the library does, which makes room
+// for whatever they claim.
+func soundPages(f io.ReaderAt, g format.RowGroup, leaves []*field) error {
+	if len(leaves) != len(g.Columns) {
+		return errors.New("broken Parquet file: a row group lacks a column")
+	}
 	for i := range g.Columns {
 		m := &g.Columns[i].MetaData
 		name := "?"
 		if len(m.PathInSchema) > 0 {
 			name = m.PathInSchema[0]
 		}
-		if err := soundColumn(f, m); err != nil {
+		if err := soundColumn(f, m, leaves[i]); err != nil {
 			return fmt.Errorf("broken Parquet file: column %q: %w", short(name), err)
 		}
 	}
 	return nil
 }
 
-func soundColumn(f io.ReaderAt, m *format.ColumnMetaData) error {
+func soundColumn(f io.ReaderAt, m *format.ColumnMetaData, leaf *field) error {
 	switch m.Codec {
 	case format.Uncompressed, format.Snappy, format.Gzip, format.Zstd, format.Brotli:
 	default: // the library's own LZ4 never ends on broken pages
@@ -52,6 +55,9 @@ func soundColumn(f io.ReaderAt, m *format.ColumnMetaData) error {
 			return err
 		}
 		if err := soundPage(header, end-at-size); err != nil {
+			return err
+		}
+		if err := soundContent(f, at+size, &header, m, leaf); err != nil {
 			return err
 		}
 		switch {

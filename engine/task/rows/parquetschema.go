@@ -107,6 +107,17 @@ func (f *field) annotate(e format.SchemaElement) {
 	}
 }
 
+// ends are the leaves below a node, in the order of their columns.
+func (f *field) ends(list []*field) []*field {
+	if len(f.children) == 0 {
+		return append(list, f)
+	}
+	for _, child := range f.children {
+		list = child.ends(list)
+	}
+	return list
+}
+
 // value of the node in one row. columns are the values of its leaves, none of
 // them empty: an absent value stands there with the level that is reached.
 func (f *field) value(columns [][]parquet.Value) any {
