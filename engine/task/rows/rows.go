@@ -147,6 +147,11 @@ func (r Row) Names(name string) (list []string, given bool, err error) {
 		if strings.TrimSpace(text) == "" {
 			return nil, true, nil
 		}
+		// Most are lists of texts; a null would come out as an empty one.
+		if !strings.Contains(text, "null") && json.Unmarshal([]byte(text), &list) == nil && list != nil {
+			return list, true, nil
+		}
+		list = nil
 		if value, err = parseJSON([]byte(text)); err != nil {
 			value = text // the message below is about it
 		}
