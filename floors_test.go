@@ -26,6 +26,7 @@ var floors = map[string][]string{
 	"engine/infer":            {},
 	"engine/infer/simulated":  {"engine/infer"},
 	"engine/task":             {"engine/task/testlog", "sandbox"},
+	"engine/task/answer":      {},
 	"engine/task/testlog":     {},
 	"tools":                   {"sandbox", "search", "tools/follow", "tools/mcp"},
 	"tools/follow":            {"sandbox", "search"},
