@@ -19,7 +19,7 @@ const (
 	maxTerms    = 400
 	maxBits     = 20_000 // of a coefficient
 	maxExponent = 1_000
-	maxSteps    = 40_000 // products of terms in one comparison
+	maxSteps    = 20_000 // products of terms in one comparison
 )
 
 var (
