@@ -66,7 +66,7 @@ func TestEqual(t *testing.T) {
 
 		// Words. None of them is a product.
 		{`A`, `(A)`, yes}, {`\text{(B)}`, `B`, yes}, {`b.`, `B`, yes}, {`A`, `B`, no}, {`yes`, `Yes`, yes}, {`\text{Monday}`, `monday`, yes}, {`east`, `seat`, no}, {`\text{east}`, `\text{seat}`, no}, {`on`, `no`, no}, {`4cats`, `4cast`, no},
-		{`even`, `\text{even}`, yes}, {`is in`, `in is`, no}, {`\boxed{5}`, `5`, yes}, {`{5}`, `5`, yes}, {`f \circ g`, `fg`, no}, {``, ``, yes}, {``, `5`, no}, {`\rightarrow`, `arrow`, no}, {`5.`, `5`, yes}, {`since`, `sinec`, no},
+		{`even`, `\text{even}`, yes}, {`is in`, `in is`, no}, {`\boxed{5}`, `5`, yes}, {`{5}`, `5`, yes}, {`f \circ g`, `fg`, no}, {``, ``, yes}, {``, `5`, no}, {`\rightarrow`, `arrow`, no}, {`5.`, `5`, yes}, {`since`, `sinec`, no}, {`4 Cats`, `4 cats`, yes}, {`\frac{A}{2}`, `\frac{a}{2}`, no}, {`X^2`, `x^2`, no},
 	} {
 		for _, pair := range [][2]string{{c.given, c.truth}, {c.given + " ", "\n" + c.truth}} {
 			if got := Equal(pair[0], pair[1], ByValue); got != (c.want != no) {

@@ -165,13 +165,21 @@ func ungrouped(text string) string {
 	return grouped.ReplaceAllStringFunc(text, func(n string) string { return strings.ReplaceAll(n, ",", "") })
 }
 
-// squeezed is the text by which answers are compared when nothing else helps:
-// in lower case, and without blanks but those between two digits, where they
-// tell 7 3/4 from 73/4.
+// folded is the text by which words are compared: in lower case and squeezed.
+func folded(text string) string { return squeezed(strings.ToLower(text)) }
+
+// isText: words, alone or in what is otherwise a formula.
+func isText(text string) bool {
+	_, err := lex(text)
+	return err != nil || lettersOnly(text)
+}
+
+// squeezed has no blanks but those between two digits, where they tell 7 3/4
+// from 73/4.
 func squeezed(text string) string {
 	var b strings.Builder
 	last := byte(0)
-	for _, word := range strings.Fields(strings.ToLower(text)) {
+	for _, word := range strings.Fields(text) {
 		if isDigit(last) && isDigit(word[0]) {
 			b.WriteByte(' ')
 		}

@@ -30,7 +30,7 @@ func TestWritten(t *testing.T) {
 			". Button - renders\nF Button - fails\n. Input - types\n"},
 		"next cypress": {"next_v2", "Running:  button.js   (1 of 2)\n\n\n  Button\n    ✓ renders (12ms)\n    1) fails\nRunning:  input.js   (2 of 2)\n\n\n  Input\n    ✓ types (1s)\n", ". Button: renders\nF Button: fails\n. Input: types\n"},
 		"grommet":      {"grommet", "PASS src/a.js (5.2 s)\nFAIL src/a.js\nFAIL src/b.js (3 ms)\nPASS src/c.js (1s) heap\n", ". src/a.js\nF src/b.js\n. src/c.js (1s) heap\n"},
-		"carbon":       {"carbon", "PASS src/a.js (5.2 s)\nFAIL src/b.js (12ms)\nPASS src/c.js (1.5s) heap\nPASSED x\n", ". src/a.js\nF src/b.js\n. src/c.js\n"},
+		"carbon":       {"carbon", "PASS src/a.js (5.2 s)\nFAIL src/b.js (12ms)\nPASS src/c.js (1.5s) heap\nFAIL src/d.js (3 ms)\nPASSED x\n", ". src/a.js\nF src/b.js\n. src/c.js\nF src/d.js (3 ms)\n"},
 		"highlightjs":  {"highlightjs", "  hljs\n    ✓ works (12ms)\n    2) fails (3ms)\n  1) alone\n\n  0 passing\n  1) late\n", ". hljs.works\nF hljs.fails\nF hljs.alone\n"},
 		"mypy":         {"swesmith_mypy", "[gw0] PASSED mypy/a.test::b\nx FAILED mypy/c.test::d\n", ". mypy/a.test::b\nF mypy/c.test::d\n"},
 		"slugify":      {"swesmith_python_slugify", "test_a (test.T) ... ok\ntest_b (test.T) ... FAIL\ntest_c (test.T) ... ERROR\ntest_d [x] ... ok\n", ". test_a (test.T)\nF test_b (test.T)\nE test_c (test.T)\n"},
