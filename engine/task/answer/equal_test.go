@@ -186,3 +186,18 @@ func FuzzEqual(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkEqual(b *testing.B) {
+	for name, pair := range map[string][2]string{
+		"number":  {`\frac{3}{4}`, "0.75"},
+		"formula": {`\frac{x^2-1}{x-1}`, `x+1`},
+		"hostile": {strings.Repeat("(x+1)", 800), strings.Repeat("(x+1)", 799) + "(1+x)"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Equal(pair[0], pair[1], ByValue)
+			}
+		})
+	}
+}
