@@ -63,9 +63,9 @@ func answerRow(r rows.Row, o *Options) (Instance, error) {
 	if err != nil {
 		return Instance{}, err
 	}
-	judge, err := newAnswer(q)
+	judge, err := newAnswer(q, o.Ask)
 	if err != nil {
-		return Instance{}, r.Wrong("data_source", "is %q; %w", q.Source, err)
+		return Instance{}, r.Wrong("data_source", "%w", err)
 	}
 	id, err := questionID(r, q.Source)
 	if err != nil {

@@ -293,10 +293,21 @@ func TestAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for answer, want := range map[string]float64{
-		"William Shakespeare": 1, "  the  william SHAKESPEARE! ": 1, `So it is \boxed{Shakespeare}.`: 1, `\boxed{\text{Shakespeare}}`: 0,
-		"It was William Shakespeare": 0, "": 0, "!": 0, `\boxed{Marlowe} Shakespeare`: 0,
+		"William Shakespeare": 1, "  the  william SHAKESPEARE! ": 1, `\boxed{Shakespeare}`: 1,
+		"It was William Shakespeare": 0, "": 0, "!": 0, `\boxed{Marlowe}`: 0,
 	} {
 		v, err := ins[0].VerifyAnswer(t.Context(), answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustEarn(t, answer, v, want)
+	}
+	maths, err := rowsOf(t, []byte(`{"prompt":"1/2+1/4?","reward_model":{"ground_truth":"3/4"},"data_source":"math_dapo"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, want := range map[string]float64{`So \boxed{\frac{3}{4}}`: 1, `\boxed{4/3}`: 0} {
+		v, err := maths[0].VerifyAnswer(t.Context(), answer)
 		if err != nil {
 			t.Fatal(err)
 		}

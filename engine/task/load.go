@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"rollbench/engine/task/answer"
 	"rollbench/engine/task/rows"
 )
 
@@ -28,6 +29,8 @@ type Options struct {
 	ImagePrefix string
 	// Network is given to tasks whose format has no word about it.
 	Network bool
+	// Ask is the judge of answers that no rule can grade; nil: their rows are bad.
+	Ask answer.Asker
 	// OnBad is told of each broken row or task, which is then left out; nil: the
 	// first one is an error of Load.
 	OnBad func(error)

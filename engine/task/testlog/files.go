@@ -8,7 +8,7 @@ import (
 
 // Formats of JavaScript's runners that report whole files, or JSON.
 
-var fileTime = regexp.MustCompile(`\s\([\d.]+\s?(?:ms|s)\)`)
+var fileTime = regexp.MustCompile(`\s\([\d.]+(?:ms|\s?s)\)`)
 
 // carbon reads jest's "PASS file (1.2 s)": a file is the test. What follows the
 // last duration is not part of its name.

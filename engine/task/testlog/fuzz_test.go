@@ -1,12 +1,26 @@
 package testlog
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
+
+// distinct are the parsers without those that are others by another name.
+func distinct() map[string]func(string) Results {
+	some := maps.Clone(parsers)
+	for alias := range aliases {
+		delete(some, alias)
+	}
+	for _, same := range strings.Fields("astroid flask marshmallow pvlib pyvista sqlfluff xarray pydicom requests pylint astropy scikit sphinx react_pdf prettier scratch_gui lighthouse_jest") {
+		delete(some, same)
+	}
+	return some
+}
 
 // No log makes a parser panic, names what is no status, or gives a name with a
 // line end; and a grade always says why in one line.
@@ -20,15 +34,20 @@ func FuzzParsers(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if len(data) < 8<<10 {
-			f.Add(string(data))
-		}
+		f.Add(uint8(0), string(data[max(0, len(data)-800):]))
 	}
 	for _, log := range []string{"<a><a></a>", "</a><a>x<b></a></b>", "{\n[\n}\n]", " xvfb-run \n  a\n ✓", "+ " + prismCommand + "{}", "[smoke] /tmp/a/", "running 1 test files 2 passing", "<doctest><TestCase><SubCase></SubCase></TestCase></doctest>", ") 1)", "1):", "\xff ... ok"} {
-		f.Add(log)
+		f.Add(uint8(0), log)
 	}
-	f.Fuzz(func(t *testing.T, log string) {
-		for name, read := range parsers {
+	all := distinct()
+	names := slices.Sorted(maps.Keys(all))
+	f.Fuzz(func(t *testing.T, which uint8, log string) {
+		some := names // one at a time is faster
+		if which > 0 {
+			some = names[int(which)%len(names):][:1]
+		}
+		for _, name := range some {
+			read := all[name]
 			p := Parser{Name: name, read: read}
 			for test, s := range p.Parse(log) {
 				if !isStatus(string(s)) || strings.Contains(test, "\r") {
@@ -101,7 +120,7 @@ func deepening(size int) string {
 func BenchmarkHostile(b *testing.B) {
 	logs := hostile(10 << 20)
 	for name, log := range logs {
-		for parser, read := range parsers {
+		for parser, read := range distinct() {
 			b.Run(strings.ReplaceAll(name, " ", "_")+"/"+parser, func(b *testing.B) {
 				b.SetBytes(int64(len(log)))
 				b.ReportAllocs()
@@ -115,12 +134,32 @@ func BenchmarkHostile(b *testing.B) {
 
 // Every hostile log is read, and the results it gives are no more than its lines.
 func TestHostile(t *testing.T) {
-	for name, log := range hostile(16 << 10) {
-		for parser, read := range parsers {
+	for name, log := range hostile(4 << 10) {
+		for parser, read := range distinct() {
 			found := Parser{read: read}.Parse(log)
 			if most := 2 + strings.Count(log, "\n") + strings.Count(log, "\r") + strings.Count(log, "<SubCase"); len(found) > most {
 				t.Errorf("%s, %s: %d results", name, parser, len(found))
 			}
+		}
+	}
+}
+
+// BenchmarkGrade is an evaluation of 100,000 tests: the log of a big suite.
+func BenchmarkGrade(b *testing.B) {
+	var log strings.Builder
+	var names []string
+	for i := range 100_000 {
+		name := "tests/test_module_" + itoa(i/100) + ".py::test_case[" + itoa(i) + "]"
+		log.WriteString("PASSED " + name + "\n")
+		names = append(names, name)
+	}
+	text := evaluated(log.String(), "0")
+	r := Rules{FailToPass: names[:10], PassToPass: names[10:], Parser: parser(b, "pytest")}
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if !r.Grade(text).Resolved() {
+			b.Fatal("not resolved")
 		}
 	}
 }

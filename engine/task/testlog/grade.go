@@ -153,7 +153,7 @@ func lastLine(log string) string {
 	return strings.TrimSpace(log[strings.LastIndex(log, "\n")+1:])
 }
 
-var exitTrace = regexp.MustCompile(`(?m)^(?:\++ SWEBENCH_TEST_EXIT_CODE=|>>>>> Test Exit Code:\s*)(-?\d+)\s*$`)
+var exitTrace = regexp.MustCompile(`^(?:\++ SWEBENCH_TEST_EXIT_CODE=|>>>>> Test Exit Code:\s*)(-?\d+)\s*$`)
 
 // exitCode of the test command: the one that the script prints after the end
 // marker, or traces before it. Tests can print such lines as well, so a code
@@ -161,10 +161,22 @@ var exitTrace = regexp.MustCompile(`(?m)^(?:\++ SWEBENCH_TEST_EXIT_CODE=|>>>>> T
 func exitCode(parts ...string) *int {
 	var code *int
 	for _, part := range parts {
-		for _, m := range exitTrace.FindAllStringSubmatch(part, -1) {
-			n, err := strconv.Atoi(m[1])
-			if err == nil && (code == nil || *code == 0) {
-				code = &n
+		for _, sign := range []string{"SWEBENCH_TEST_EXIT_CODE=", ExitMarker} {
+			// From the end, a line at a time.
+			for end := len(part); ; {
+				at := strings.LastIndex(part[:end], sign)
+				if at < 0 {
+					break
+				}
+				end = 1 + strings.LastIndexByte(part[:at], '\n')
+				line, _, _ := strings.Cut(part[end:], "\n")
+				m := exitTrace.FindStringSubmatch(line)
+				if m == nil {
+					continue
+				}
+				if n, err := strconv.Atoi(m[1]); err == nil && (code == nil || *code == 0) {
+					code = &n
+				}
 			}
 		}
 	}

@@ -13,21 +13,23 @@ type Infra struct {
 // infraSigns in order: the first that is found is the one.
 var infraSigns = []struct {
 	Infra
-	pattern *regexp.Regexp
+	texts   []string
+	pattern *regexp.Regexp // nil: the texts are enough, else one of them and this
 }{
-	{Infra{"browser_launch_failed", true}, regexp.MustCompile(`Failed to launch|Failed to connect to the bus`)},
-	{Infra{"display_unavailable", true}, regexp.MustCompile(`cannot open display|Missing X server|unable to open X display`)},
-	{Infra{"out_of_memory", true}, regexp.MustCompile(`(?m)Cannot allocate memory|OutOfMemoryError|^Killed$`)},
-	{Infra{"container_unavailable", true}, regexp.MustCompile(`Error response from daemon|Cannot connect to the Docker daemon`)},
-	{Infra{"network_unreachable", true}, regexp.MustCompile(`Could not resolve host|Temporary failure in name resolution`)},
-	{Infra{"missing_module", false}, regexp.MustCompile(`Cannot find module|MODULE_NOT_FOUND|ModuleNotFoundError`)},
-	{Infra{"no_tests_collected", false}, regexp.MustCompile(`no tests ran|collected 0 items`)},
-	{Infra{"tests_timed_out", false}, regexp.MustCompile(`Timeout error: \d+ seconds exceeded`)},
+	{Infra{"browser_launch_failed", true}, []string{"Failed to launch", "Failed to connect to the bus"}, nil},
+	{Infra{"display_unavailable", true}, []string{"cannot open display", "Missing X server", "unable to open X display"}, nil},
+	{Infra{"out_of_memory", true}, []string{"Cannot allocate memory", "OutOfMemoryError"}, nil},
+	{Infra{"out_of_memory", true}, []string{"Killed"}, regexp.MustCompile(`(?m)^Killed$`)},
+	{Infra{"container_unavailable", true}, []string{"Error response from daemon", "Cannot connect to the Docker daemon"}, nil},
+	{Infra{"network_unreachable", true}, []string{"Could not resolve host", "Temporary failure in name resolution"}, nil},
+	{Infra{"missing_module", false}, []string{"Cannot find module", "MODULE_NOT_FOUND", "ModuleNotFoundError"}, nil},
+	{Infra{"no_tests_collected", false}, []string{"no tests ran", "collected 0 items"}, nil},
+	{Infra{"tests_timed_out", false}, []string{"Timeout error: "}, regexp.MustCompile(`Timeout error: \d+ seconds exceeded`)},
 }
 
 func infra(log string) Infra {
 	for _, sign := range infraSigns {
-		if sign.pattern.MatchString(log) {
+		if hasAny(log, sign.texts) && (sign.pattern == nil || sign.pattern.MatchString(log)) {
 			return sign.Infra
 		}
 	}

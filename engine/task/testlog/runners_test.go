@@ -269,3 +269,12 @@ func TestMaven(t *testing.T) {
 	check(t, "maven", "+ mvnd -Dtest=A#a\n+ mvnd -Dtest=A#b\n[INFO] BUILD SUCCESS\n[INFO] BUILD FAILURE\n+ mvnd -Dtest=A#c -q\n", want(t, ". A#a\nF A#b\n"))
 	check(t, "maven", "[INFO] BUILD FAILURE\n[INFO] BUILD SUCCESS\n+ mvnd -Dtest=A#a\n+ mvnd -Dtest=A#b\nBUILD SUCCESS at last\n", want(t, "F A#a\n. A#b\n"))
 }
+
+func TestMicropython(t *testing.T) {
+	check(t, "micropython_test", logFile(t, "micropython-1.25.txt"), want(t, ". basics/fun1.py\n. basics/int_big1.py\nS basics/shop_skips.py\nF basics/shop_fails.py\n"))
+}
+
+func TestAutomake(t *testing.T) { // jq's suite is run by it
+	check(t, "jq", logFile(t, "automake-1.17.txt"), want(t, ". tests/adds\nF tests/fails\n"))
+	check(t, "jq", "PASS: tests/jqtest\nFAIL: tests/x y\n  PASS: tests/z\nXFAIL: q\n", want(t, ". tests/jqtest\nF tests/x y\n. tests/z\n"))
+}

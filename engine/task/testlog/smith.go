@@ -122,39 +122,3 @@ func gymPydantic(log string) Results {
 	}
 	return found
 }
-
-var mochaTime = regexp.MustCompile(` \(\d+ms\)$`)
-
-// mocha reads the spec reporter up to its totals: suites by indentation, joined
-// with the test by " > ". It is ours: the harness has one for each repository.
-func mocha(log string) Results {
-	if at := mochaTotals.FindStringIndex(log); at != nil {
-		log = log[:at[0]]
-	}
-	found := Results{}
-	var above suites
-	for line := range strings.SplitSeq(log, "\n") {
-		trimmed := strings.TrimSpace(line)
-		name, s := "", Status("")
-		switch first := firstRune(trimmed); {
-		case first == "✓" || first == "✔":
-			name, s = trimmed[len(first):], Passed
-		case numbered(trimmed):
-			_, name, _ = strings.Cut(trimmed, ")")
-			s = Failed
-		case strings.HasPrefix(trimmed, "- "):
-			name, s = trimmed[1:], Skipped
-		case trimmed != "" && indentOf(line) > 0:
-			above.enter(line)
-			continue
-		default:
-			continue
-		}
-		// A test further out than the last heading is not in its suite.
-		for n := len(above.indents); n > 0 && above.indents[n-1] >= indentOf(line); n-- {
-			above.names, above.indents = above.names[:n-1], above.indents[:n-1]
-		}
-		found[above.test(mochaTime.ReplaceAllString(strings.TrimSpace(name), ""), " > ")] = s
-	}
-	return found
-}
