@@ -26,7 +26,10 @@ var floors = map[string][]string{
 	"engine/dispatch":         {},
 	"engine/infer":            {},
 	"engine/infer/simulated":  {"engine/infer"},
-	"engine/task":             {"sandbox"},
+	"engine/task":             {"engine/task/answer", "engine/task/rows", "engine/task/testlog", "sandbox"},
+	"engine/task/answer":      {},
+	"engine/task/rows":        {},
+	"engine/task/testlog":     {},
 	"tools":                   {"sandbox", "search", "tools/follow", "tools/mcp"},
 	"tools/follow":            {"sandbox", "search"},
 	"tools/mcp":               {},
@@ -51,6 +54,8 @@ var owners = map[string][]string{
 	"github.com/spf13/cobra":           {"ui/cli"},
 	"github.com/BurntSushi/toml":       {"ui/cli", "engine/task"},
 	"modernc.org/sqlite":               {"sessions"},
+	"github.com/parquet-go/":           {"engine/task/rows"},
+	"go.yaml.in/yaml":                  {"engine/task"},
 	"github.com/modelcontextprotocol/": {"tools/mcp"},
 }
 

@@ -25,6 +25,7 @@ type Config struct {
 	Tools      Tools      `toml:"tools" json:"tools"`
 	Limits     TimeLimits `toml:"limits" json:"limits"`
 	GPU        GPUs       `toml:"gpu" json:"gpu,omitzero"`
+	Tasks      Tasks      `toml:"tasks" json:"tasks"`
 }
 
 // Generator is how trajectories are sampled.
@@ -249,6 +250,9 @@ func (c Config) Check() error {
 		return fmt.Errorf("sandbox.mounts: %w", err)
 	}
 	if err := c.GPU.check(); err != nil {
+		return err
+	}
+	if err := c.Tasks.check(); err != nil {
 		return err
 	}
 	return c.Tools.check()

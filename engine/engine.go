@@ -224,6 +224,10 @@ func (e *Engine) core() *dispatch.Core {
 // recall reads what an interrupted part of the run left of a trajectory.
 func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Trajectory, before *past) error {
 	var err error
+	if row.Reward == nil && !t.in.NeedsPatch() && row.Finish != "" && sessions.FinishReason(row.Finish).Rule().Evaluated {
+		t.ran = true // its answer is in the session
+		return nil
+	}
 	if row.Reward == nil && row.HasPatch && row.Finish != "" && sessions.FinishReason(row.Finish).Rule().Evaluated {
 		t.ran = true
 		t.patch, err = e.store.Patch(ctx, t.key)

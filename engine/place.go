@@ -336,7 +336,10 @@ func (c *chooser) decide(ctx context.Context, in *task.Instance) (sandbox.Kind, 
 	}
 	switch c.config.Kind {
 	case "docker":
-		if !docker.OK {
+		switch {
+		case in.Image == "":
+			return "", fmt.Errorf("task %s has no image: use --sandbox local, or give the task one", in.ID)
+		case !docker.OK:
 			return "", why(sandbox.Docker, docker)
 		}
 		return sandbox.Docker, nil
@@ -361,7 +364,7 @@ func (c *chooser) decide(ctx context.Context, in *task.Instance) (sandbox.Kind, 
 	switch {
 	case in.LocalOK && local.OK:
 		return sandbox.Local, nil
-	case docker.OK:
+	case docker.OK && in.Image != "":
 		return sandbox.Docker, nil
 	case in.LocalOK:
 		return "", why(sandbox.Local, local)

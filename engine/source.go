@@ -43,6 +43,9 @@ func (e *Engine) LookPatch(ctx context.Context, key sessions.Key) (patch []byte,
 	if err != nil {
 		return nil, 0, err
 	}
+	if !t.in.NeedsPatch() {
+		return nil, 0, fmt.Errorf("%s is judged by its answer: it has no patch", t.key)
+	}
 	err = e.lookInto(ctx, t, func(ctx context.Context, s *source) (err error) {
 		patch, size, err = t.in.LookPatch(ctx, s.sb, lookBytes)
 		return err

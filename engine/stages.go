@@ -11,6 +11,7 @@ import (
 	"rollbench/engine/agent"
 	"rollbench/engine/calls"
 	"rollbench/engine/dispatch"
+	"rollbench/engine/task"
 	"rollbench/sandbox"
 	"rollbench/sessions"
 	"rollbench/tools"
@@ -186,6 +187,9 @@ func (s slot) Want(ctx context.Context, waits func()) error { return s.live.Want
 // takePatch ends the run stage: the patch decides whether there is anything
 // to evaluate.
 func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
+	if !t.in.NeedsPatch() {
+		return e.handOver(ctx, t)
+	}
 	e.closeTools(t) // nothing of theirs may change files meanwhile
 	e.streams.of(t.key).at("the patch to be taken")
 	patch, err := e.patchOf(ctx, t)
@@ -241,15 +245,23 @@ func (e *Engine) patchOf(ctx context.Context, t *trajectory) ([]byte, error) {
 // evaluate opens a fresh sandbox and records the verdict. An error means that
 // the verifier could not run: the reward stays absent.
 func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
-	sb, err := e.open(ctx, t, "eval")
-	if err != nil {
-		return err
-	}
-	defer e.closeSandbox(t, "eval", sb)
-	verdict, err := t.in.Verify(ctx, e.showVerifier(t, sb), t.patch)
-	e.streams.of(t.key).Doing(0, "")
-	if err != nil {
-		return err
+	var verdict task.Verdict
+	if !t.in.NeedsPatch() {
+		var err error
+		if verdict, err = e.judge(ctx, t); err != nil {
+			return err
+		}
+	} else {
+		sb, err := e.open(ctx, t, "eval")
+		if err != nil {
+			return err
+		}
+		defer e.closeSandbox(t, "eval", sb)
+		verdict, err = t.in.Verify(ctx, e.showVerifier(t, sb), t.patch)
+		e.streams.of(t.key).Doing(0, "")
+		if err != nil {
+			return err
+		}
 	}
 	if verdict.Broken {
 		t.evalLog = verdict.Log

@@ -69,7 +69,12 @@ func (h *harbor) copyIn(ctx context.Context, sb sandbox.Sandbox, name, dst strin
 	if err != nil {
 		return err
 	}
+	return copyTree(ctx, sb, folder, dst)
+}
+
+// copyTree unpacks a folder at dst.
+func copyTree(ctx context.Context, sb sandbox.Sandbox, folder fs.FS, dst string) error {
 	stream := tarFolder(folder)
-	err = sb.CopyIn(ctx, dst, stream)
+	err := sb.CopyIn(ctx, dst, stream)
 	return errors.Join(err, stream.Close())
 }

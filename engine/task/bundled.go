@@ -21,11 +21,11 @@ func Bundled(opts ...Options) ([]Instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bundled tasks: %w", err)
 	}
-	dirs, err := taskDirs(root)
+	dirs, err := foldersWith(root, "task.toml")
 	if err != nil {
 		return nil, fmt.Errorf("bundled tasks: %w", err)
 	}
-	var ins []Instance
+	all := &collection{seen: map[string]string{}}
 	for _, dir := range dirs {
 		folder, err := fs.Sub(root, dir)
 		if err != nil {
@@ -35,9 +35,11 @@ func Bundled(opts ...Options) ([]Instance, error) {
 		if err != nil {
 			return nil, fmt.Errorf("bundled task %s: %w", dir, err)
 		}
-		ins = append(ins, in)
+		if err := all.add("bundled task "+dir, in, nil); err != nil {
+			return nil, err
+		}
 	}
-	return ins, checkIDs(ins)
+	return all.ins, nil
 }
 
 // Default is the bundled set that starts fast here: the Python tasks where has

@@ -202,10 +202,10 @@ RUN mkdir /testbed && cd /testbed && git init -q . && git config user.name t && 
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	ins, err := parseRows(fmt.Appendf(nil, `{"instance_id":"t__calc-1","base_commit":%q,"problem_statement":"add subtracts","image":%q,
+	ins, err := rowsOf(t, fmt.Appendf(nil, `{"instance_id":"t__calc-1","base_commit":%q,"problem_statement":"add subtracts","image":%q,
 "patch":"--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n",
 "test_patch":"--- a/tests/test_calc.py\n+++ b/tests/test_calc.py\n@@ -2,3 +2,6 @@\n \n def test_zero():\n     assert add(1, 0) == 1\n+\n+def test_add():\n+    assert add(1, 2) == 3\n",
-"FAIL_TO_PASS":"[\"tests/test_calc.py::test_add\"]","PASS_TO_PASS":"[\"tests/test_calc.py::test_zero\"]"}`, strings.TrimSpace(string(out)), tag), "row")
+"FAIL_TO_PASS":"[\"tests/test_calc.py::test_add\"]","PASS_TO_PASS":"[\"tests/test_calc.py::test_zero\"]"}`, strings.TrimSpace(string(out)), tag))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"rollbench/engine/task/testlog"
 )
 
 // Markers of the harness: results are read between start and end.
 const (
-	startMarker = ">>>>> Start Test Output"
-	endMarker   = ">>>>> End Test Output"
-	exitMarker  = ">>>>> Test Exit Code:"
+	startMarker = testlog.StartMarker
+	endMarker   = testlog.EndMarker
+	exitMarker  = testlog.ExitMarker
 )
 
 // evalScript makes the evaluation of a row that brings none: the files of
@@ -37,13 +39,16 @@ func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 			run = append(run, f.newPath)
 		}
 	}
+	if r.Run != nil {
+		run = r.Run
+	}
 	reset := resetFiles(base, changed, created)
 	if len(run) > 0 {
 		command += " " + strings.Join(quoteAll(directives(runner, run)), " ")
 	}
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\nset -uxo pipefail\n")
-	b.WriteString("if [ -f /opt/miniconda3/bin/activate ]; then\n  set +ux; source /opt/miniconda3/bin/activate; conda activate testbed; set -ux\nfi\n")
+	b.WriteString(activate)
 	fmt.Fprintf(&b, "cd %s\n", quote(workdir))
 	b.WriteString(reset)
 	if strings.TrimSpace(r.TestPatch) != "" {
@@ -54,9 +59,17 @@ func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 		}
 		b.WriteString(end + "\n")
 	}
-	fmt.Fprintf(&b, ": '%s'\n%s\nSWEBENCH_TEST_EXIT_CODE=$?\n: '%s'\necho \"%s $SWEBENCH_TEST_EXIT_CODE\"\n", startMarker, command, endMarker, exitMarker)
+	b.WriteString(marked(command))
 	b.WriteString(reset)
 	return b.String(), nil
+}
+
+// activate the environment of the published Python images, where there is one.
+const activate = "if [ -f /opt/miniconda3/bin/activate ]; then\n  set +ux; source /opt/miniconda3/bin/activate; conda activate testbed; set -ux\nfi\n"
+
+// marked is a test command between the markers, with its exit code behind them.
+func marked(command string) string {
+	return fmt.Sprintf(": '%s'\n%s\nSWEBENCH_TEST_EXIT_CODE=$?\n: '%s'\necho \"%s $SWEBENCH_TEST_EXIT_CODE\"\n", startMarker, command, endMarker, exitMarker)
 }
 
 // resetFiles undoes what anybody did to the test files. A bare checkout would

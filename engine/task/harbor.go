@@ -34,7 +34,7 @@ type harbor struct {
 // loadHarbor reads a task folder. Everything that can be wrong with a task is
 // found here, before any sandbox is opened for it.
 func loadHarbor(folder fs.FS, id, origin string, o Options) (Instance, error) {
-	in := Instance{ID: id, Format: "harbor", Origin: origin}
+	in := Instance{ID: id, Format: "harbor", Origin: origin, Network: o.Network}
 	m, err := in.readTexts(folder)
 	if err != nil {
 		return Instance{}, err
@@ -77,7 +77,11 @@ func (in *Instance) readTexts(folder fs.FS) (m manifest, err error) {
 	}
 	own := m.Metadata.Rollbench
 	in.LocalOK, in.Needs, in.TestCommand = own.Local, own.Needs, own.TestCommand
-	in.Network = m.network()
+	if m.saysNetwork() {
+		in.Network = m.network()
+	} else if !in.Network {
+		in.Warnings = append(in.Warnings, "task.toml: environment.allow_internet is not set: run without network; set it to true when the task needs one")
+	}
 	return m, nil
 }
 
@@ -161,6 +165,16 @@ func workdir(in *Instance, given, dockerfile string) string {
 	if given != "" {
 		return path.Clean(given)
 	}
+	found := lastWorkdir(dockerfile)
+	if found == "" || found == "/" {
+		in.Warnings = append(in.Warnings, fmt.Sprintf("task.toml has no environment.workdir and the Dockerfile no usable WORKDIR: %s is used", defaultWorkdir))
+		return defaultWorkdir
+	}
+	return found
+}
+
+// lastWorkdir is where the last stage of a Dockerfile ends, "" when it does not say.
+func lastWorkdir(dockerfile string) string {
 	found := ""
 	for line := range strings.Lines(dockerfile) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -173,10 +187,6 @@ func workdir(in *Instance, given, dockerfile string) string {
 		case found != "":
 			found = path.Join(found, dir)
 		}
-	}
-	if found == "" || found == "/" {
-		in.Warnings = append(in.Warnings, fmt.Sprintf("task.toml has no environment.workdir and the Dockerfile no usable WORKDIR: %s is used", defaultWorkdir))
-		return defaultWorkdir
 	}
 	return found
 }

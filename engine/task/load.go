@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"rollbench/engine/task/answer"
+	"rollbench/engine/task/rows"
 )
 
 // Options of loading. The zero value is fine.
@@ -17,17 +20,26 @@ type Options struct {
 	BuildArgs map[string]string
 	// Getenv answers ${VAR} of task.toml; nil means os.LookupEnv.
 	Getenv func(string) (string, bool)
+	// Format names the format, see Formats; "" finds it by looking.
+	Format string
+	// Split chooses among the splits of a dataset, "" where there is one.
+	Split string
+	// ImagePrefix stands before image names that are made of an instance's id,
+	// instead of what the family publishes them under.
+	ImagePrefix string
+	// Network is given to tasks whose format has no word about it.
+	Network bool
+	// Ask is the judge of answers that no rule can grade; nil: their rows are bad.
+	Ask answer.Asker
+	// OnBad is told of each broken row or task, which is then left out; nil: the
+	// first one is an error of Load.
+	OnBad func(error)
 }
 
 func merge(opts []Options) Options {
 	var o Options
-	for _, one := range opts {
-		if one.BuildArgs != nil {
-			o.BuildArgs = one.BuildArgs
-		}
-		if one.Getenv != nil {
-			o.Getenv = one.Getenv
-		}
+	if len(opts) > 0 {
+		o = opts[len(opts)-1]
 	}
 	if o.Getenv == nil {
 		o.Getenv = os.LookupEnv
@@ -35,98 +47,119 @@ func merge(opts []Options) Options {
 	return o
 }
 
-// Load reads instances from a Harbor task folder, a directory of them (one or
-// two levels down) or a SWE-bench-style .jsonl or .json file. Which one it is
-// is found by looking.
+// Load reads the instances at a path: a file of rows, a folder of such files, a
+// task folder, a folder or registry of those. The format is found by looking,
+// or is Options.Format.
 func Load(path string, opts ...Options) ([]Instance, error) {
 	o := merge(opts)
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("load tasks %s: no such file or folder; give a Harbor task, a folder of them or a .jsonl file", path)
-	case err != nil:
-		return nil, fmt.Errorf("load tasks %s: %w", path, err)
-	}
-	var ins []Instance
-	if info.IsDir() {
-		ins, err = loadFolder(path, o)
-	} else {
-		ins, err = loadRows(path)
-	}
+	ins, err := load(path, o)
 	if err != nil {
-		return nil, fmt.Errorf("load tasks %s: %w", path, err)
-	}
-	if err := checkIDs(ins); err != nil {
 		return nil, fmt.Errorf("load tasks %s: %w", path, err)
 	}
 	return ins, nil
 }
 
-func loadFolder(path string, o Options) ([]Instance, error) {
+func load(path string, o Options) ([]Instance, error) {
+	if o.Format != "" && !slices.Contains(Formats(), o.Format) {
+		return nil, fmt.Errorf("format %q is unknown: use one of %s", o.Format, strings.Join(Formats(), ", "))
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("no such file or folder; give rows as .jsonl, .json or .parquet, or a folder of tasks")
+	case err != nil:
+		return nil, err
+	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	dirs, err := taskDirs(os.DirFS(abs))
+	to := &collection{options: o, seen: map[string]string{}}
+	l, err := findLayout(abs, info.IsDir(), o.Format)
+	if err == nil {
+		err = l.load(abs, to)
+	}
 	if err != nil {
 		return nil, err
 	}
-	var ins []Instance
-	for _, dir := range dirs {
-		full := filepath.Join(abs, filepath.FromSlash(dir))
-		in, err := loadHarbor(os.DirFS(full), filepath.Base(full), full, o)
-		if err != nil {
-			if dir != "." {
-				err = fmt.Errorf("%s: %w", dir, err)
-			}
-			return nil, err
-		}
-		ins = append(ins, in)
+	if len(to.ins) == 0 {
+		return nil, fmt.Errorf("none of its %d rows or tasks can be used", to.bad)
 	}
-	return ins, nil
+	return to.ins, nil
 }
 
-// taskDirs finds the folders with a task.toml: the root, else those one level
-// down, else two.
-func taskDirs(root fs.FS) ([]string, error) {
-	for _, pattern := range []string{"task.toml", "*/task.toml", "*/*/task.toml"} {
-		found, err := fs.Glob(root, pattern)
-		if err != nil {
-			return nil, err
-		}
-		var dirs []string
-		for _, file := range found {
-			dir := strings.TrimSuffix(strings.TrimSuffix(file, "task.toml"), "/")
-			if dir == "" {
-				dir = "."
-			}
-			if dir == "." || !strings.HasPrefix(dir, ".") && !strings.Contains(dir, "/.") {
-				dirs = append(dirs, dir)
-			}
-		}
-		if len(dirs) > 0 {
-			slices.Sort(dirs)
-			return dirs, nil
-		}
-	}
-	return nil, errors.New("no task.toml in it or up to two folders down; give a Harbor task, a folder of them, or a SWE-bench .jsonl file")
+// collection is what was loaded so far.
+type collection struct {
+	options Options
+	ins     []Instance
+	seen    map[string]string // origin by id
+	bad     int
 }
 
-// checkIDs refuses ids that repeat or that would break names made of them.
-func checkIDs(ins []Instance) error {
-	seen := map[string]string{}
-	for i := range ins {
-		in := &ins[i]
-		bad := strings.IndexFunc(in.ID, func(r rune) bool {
-			return r == '/' || r == '#' || unicode.IsSpace(r) || !unicode.IsPrint(r)
-		})
-		if in.ID == "" || bad >= 0 {
-			return fmt.Errorf("%s: id %q may not be empty nor hold spaces, / or #; rename it", in.Origin, in.ID)
+// add an instance, or what is wrong with the row or task at a place. An error
+// ends loading.
+func (c *collection) add(place string, in Instance, err error) error {
+	if err == nil {
+		err = c.checkID(&in)
+	}
+	switch {
+	case err == nil:
+		c.seen[in.ID] = in.Origin
+		c.ins = append(c.ins, in)
+		return nil
+	case place != "":
+		err = fmt.Errorf("%s: %w", place, err)
+	}
+	if c.options.OnBad == nil {
+		return err
+	}
+	c.bad++
+	c.options.OnBad(err)
+	return nil
+}
+
+// checkID refuses ids that repeat or that would break names made of them.
+func (c *collection) checkID(in *Instance) error {
+	bad := strings.IndexFunc(in.ID, func(r rune) bool {
+		return r == '/' || r == '#' || unicode.IsSpace(r) || !unicode.IsPrint(r)
+	})
+	if in.ID == "" || bad >= 0 {
+		return fmt.Errorf("id %q may not be empty nor hold spaces, / or #; rename it", in.ID)
+	}
+	if first, twice := c.seen[in.ID]; twice {
+		return fmt.Errorf("id %q is already used by %s; ids must be unique", in.ID, first)
+	}
+	return nil
+}
+
+// tables loads rows: the format of all is that of the first, unless it is named.
+func tables(path string, to *collection) error {
+	table, err := rows.Find(path, to.options.Split)
+	if err != nil {
+		return err
+	}
+	of, _ := formatNamed(to.options.Format)
+	for row, err := range table.All() {
+		var bad *rows.Bad
+		switch {
+		case errors.As(err, &bad):
+			if err := to.add(bad.Place, Instance{}, bad.Err); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return err
 		}
-		if first, twice := seen[in.ID]; twice {
-			return fmt.Errorf("%s: id %q is already used by %s; ids must be unique", in.Origin, in.ID, first)
+		if of.make == nil {
+			if of, err = detect(row); err != nil {
+				return fmt.Errorf("%s: %w", row.Place, err)
+			}
 		}
-		seen[in.ID] = in.Origin
+		in, err := of.make(row, &to.options)
+		in.Format, in.Origin = of.name, row.Origin
+		if err := to.add(row.Place, in, err); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -21,6 +21,16 @@ func harborFiles(changes map[string]string) map[string]string {
 	return files
 }
 
+// rowsOf loads the text of a .jsonl file.
+func rowsOf(t testing.TB, text []byte) ([]Instance, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rows.jsonl")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return Load(file)
+}
+
 func writeFiles(t testing.TB, root string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -77,21 +87,21 @@ func TestLoadErrors(t *testing.T) {
 	const good = `{"instance_id":"a__b-1","base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":["t"]}`
 	for name, c := range map[string]struct{ text, want string }{
 		"empty.jsonl":   {"\n\n", "the file is empty"},
-		"text.jsonl":    {"hello\n", "line 1: not a JSON row; give a Harbor task folder or"},
+		"text.jsonl":    {"hello\n", "line 1: not a JSON row; give rows as .jsonl"},
 		"commit.jsonl":  {good + "\n\n" + `{"instance_id":"x","problem_statement":"p"}` + "\n", `line 3: field "base_commit" is missing; every SWE-bench row needs it`},
-		"id.jsonl":      {`{"base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":["t"]}`, `row 1: field "instance_id" is missing`},
+		"id.jsonl":      {`{"base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":["t"]}`, `row 1: its columns (FAIL_TO_PASS, base_commit, problem_statement) are of no known format; swebench, the nearest, also needs instance_id`},
 		"blank.jsonl":   {strings.Replace(good, `"p"`, `" "`, 1), `field "problem_statement" is empty`},
-		"number.jsonl":  {strings.Replace(good, `"1234567"`, `1234567`, 1), `field "base_commit" is a JSON number; it must be a string`},
-		"list.jsonl":    {good + "\n" + strings.Replace(good, `["t"]`, `[1]`, 1), `line 2: field "FAIL_TO_PASS" must be a list of test names`},
-		"inner.jsonl":   {good + "\n" + strings.Replace(good, `["t"]`, `"['t']"`, 1), `line 2: field "FAIL_TO_PASS" must be a list of test names`},
+		"number.jsonl":  {strings.Replace(good, `"1234567"`, `1234567`, 1), `field "base_commit" is a number; it must be a string`},
+		"list.jsonl":    {good + "\n" + strings.Replace(good, `["t"]`, `[1]`, 1), `line 2: field "FAIL_TO_PASS" must be a list of strings`},
+		"inner.jsonl":   {good + "\n" + strings.Replace(good, `["t"]`, `"['t']"`, 1), `line 2: field "FAIL_TO_PASS" must be a list of strings`},
 		"notests.jsonl": {strings.Replace(good, `["t"]`, `"[]"`, 1), `field "FAIL_TO_PASS" is empty and so is "PASS_TO_PASS"`},
-		"nolist.jsonl":  {strings.Replace(good, `,"FAIL_TO_PASS":["t"]`, ``, 1), `field "FAIL_TO_PASS" is missing`},
+		"nolist.jsonl":  {strings.Replace(good, `,"FAIL_TO_PASS":["t"]`, ``, 1), `no known format; swebench, the nearest, also needs FAIL_TO_PASS`},
 		"cut.jsonl":     {good + "\n" + good[:40] + "\n", "line 2: broken JSON at byte"},
-		"array.jsonl":   {good + "\n[1]\n", "line 2: a JSON array where a row (an object) must be"},
+		"array.jsonl":   {good + "\n[1]\n", "line 2: a list stands where a row (an object) must be"},
 		"twice.jsonl":   {good + "\n" + good + "\n", `id "a__b-1" is already used by ` + filepath.Join(dir, "twice.jsonl") + " line 1; ids must be unique"},
 		"name.jsonl":    {strings.Replace(good, "a__b-1", "a/b", 1), `id "a/b" may not be empty nor hold spaces, / or #`},
 		"hash.jsonl":    {strings.Replace(good, "1234567", "HEAD~1", 1), `field "base_commit" is "HEAD~1"; it must be a commit id`},
-		"parser.jsonl":  {strings.Replace(good, "{", `{"log_parser":"cargo",`, 1), `field "log_parser" is "cargo"; it must be one of django, gotest, matplotlib, pytest,`},
+		"parser.jsonl":  {strings.Replace(good, "{", `{"log_parser":"nose",`, 1), `field "log_parser" is "nose"; it must be one of ant, astroid, astropy, bpmn_js, `},
 		"type.jsonl":    {strings.Replace(good, "{", `{"eval_type":"x",`, 1), `field "eval_type" is "x"`},
 		"workdir.jsonl": {strings.Replace(good, "{", `{"workdir":"src",`, 1), `field "workdir" is "src"; it must be an absolute path`},
 		"patch.jsonl":   {strings.Replace(good, "{", `{"test_patch":"--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n x\n",`, 1), `field "test_patch": diff line`},
@@ -110,7 +120,7 @@ func TestLoadErrors(t *testing.T) {
 			t.Errorf("%s: got %v\nwant %s", name, err, c.want)
 		}
 	}
-	if _, err := Load(filepath.Join(dir, "nothing")); err == nil || !strings.HasSuffix(err.Error(), "nothing: no such file or folder; give a Harbor task, a folder of them or a .jsonl file") {
+	if _, err := Load(filepath.Join(dir, "nothing")); err == nil || !strings.HasSuffix(err.Error(), "nothing: no such file or folder; give rows as .jsonl, .json or .parquet, or a folder of tasks") {
 		t.Errorf("missing path: %v", err)
 	}
 	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no task.toml in it or up to two folders down") {
@@ -276,7 +286,7 @@ func TestHeredocDiff(t *testing.T) {
 
 func TestRowFields(t *testing.T) {
 	const text = `{"instance_id":"Django__django-1","repo":"django/django","base_commit":"abcdef1234","problem_statement":" It breaks. ","patch":"P","FAIL_TO_PASS":"[\"a\", \"b\"]","PASS_TO_PASS":["c"]}`
-	ins, err := parseRows([]byte(text), "rows")
+	ins, err := rowsOf(t, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,11 +296,11 @@ func TestRowFields(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 	g := in.kind.(*swebench).grading
-	if !slices.Equal(g.failToPass, []string{"a", "b"}) || !slices.Equal(g.passToPass, []string{"c"}) {
+	if !slices.Equal(g.rules.FailToPass, []string{"a", "b"}) || !slices.Equal(g.rules.PassToPass, []string{"c"}) {
 		t.Errorf("%+v", g)
 	}
 	for field, want := range map[string]string{"image": "i", "image_name": "i", "docker_image": "i"} {
-		ins, err := parseRows([]byte(strings.Replace(text, "{", `{"`+field+`":"i",`, 1)), "rows")
+		ins, err := rowsOf(t, []byte(strings.Replace(text, "{", `{"`+field+`":"i",`, 1)))
 		if err != nil || ins[0].Image != want {
 			t.Errorf("%s: %q, %v", field, ins[0].Image, err)
 		}
@@ -308,11 +318,12 @@ func TestRowRunners(t *testing.T) {
 		`"repo":"sphinx-doc/sphinx"`:                                 {"python3 -m pytest -rA", false},
 		`"log_parser":"parse_log_pytest_v2"`:                         {"python3 -m pytest -rA", false},
 		`"log_parser":"unittest"`:                                    {"python3 -m unittest -v", false},
-		`"repo":"django/django"`:                                     {"", true},
+		`"repo":"django/django","version":"1.9"`:                     {"./tests/runtests.py --verbosity 2", false},
+		`"repo":"gin-gonic/gin"`:                                     {"", true},
 		`"repo":"django/django","test_cmd":"./tests/runtests.py"`:    {"./tests/runtests.py", false},
 		`"log_parser":"parse_log_sympy","eval_script":"#!/bin/bash"`: {"", false},
 	} {
-		ins, err := parseRows([]byte(`{"instance_id":"a","base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":["t"],`+fields+`}`), "rows")
+		ins, err := rowsOf(t, []byte(`{"instance_id":"a","base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":["t"],`+fields+`}`))
 		if err != nil {
 			t.Errorf("%s: %v", fields, err)
 			continue
@@ -330,7 +341,7 @@ func FuzzRows(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbf\n"))
 	f.Add([]byte(`{"FAIL_TO_PASS":null,"PASS_TO_PASS":"x"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		ins, err := parseRows(data, "rows")
+		ins, err := rowsOf(t, data)
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("error of several lines: %q", err)

@@ -137,7 +137,6 @@ func (m *manifest) notHonoured() []string {
 	warn(e.MCPServers != nil, "environment.mcp_servers is ignored")
 	warn(e.SkillsDir != nil, "environment.skills_dir is ignored")
 	warn(e.NetworkMode == "allowlist", `environment.network_mode "allowlist" is run without network; hosts cannot be allowed one by one`)
-	warn(e.NetworkMode == "" && e.Internet == nil, "environment.allow_internet is not set: run without network; set it to true when the task needs one")
 	return out
 }
 
@@ -181,6 +180,11 @@ func (m *manifest) network() bool {
 		return e.NetworkMode == "public"
 	}
 	return e.Internet != nil && *e.Internet
+}
+
+// saysNetwork reports whether the task has a word about its network.
+func (m *manifest) saysNetwork() bool {
+	return m.Environment.NetworkMode != "" || m.Environment.Internet != nil
 }
 
 // sizeMB takes the megabytes, else the old spelling ("2G"), else 0.

@@ -31,6 +31,11 @@ func (in *Instance) prepare(ctx context.Context, sb sandbox.Sandbox, cut bool) e
 	if err != nil {
 		return fmt.Errorf("prepare %s: lay the repository: %w", in.ID, err)
 	}
+	if h, ok := in.kind.(hider); ok && cut {
+		if err := h.hide(ctx, in, sb); err != nil {
+			return fmt.Errorf("prepare %s: hide the tests: %w", in.ID, err)
+		}
+	}
 	env := map[string]string{"ROLLBENCH_COMMIT": commit, "ROLLBENCH_CUT": ""}
 	if cut {
 		env["ROLLBENCH_CUT"] = "1"

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
+	"io/fs"
 	"strings"
 
+	"rollbench/engine/task/rows"
+	"rollbench/engine/task/testlog"
 	"rollbench/sandbox"
 )
 
@@ -16,44 +18,29 @@ type swebench struct {
 	base    string
 	script  string
 	grading grading
+	// assets are files that no patch can carry, by their paths in the
+	// repository; nil for none.
+	assets fs.FS
 }
 
 // newRow makes an instance of a decoded row. What is wrong with a field is found
 // here, not when its trajectory is evaluated.
-func newRow(r *row, origin string) (Instance, error) {
-	name, runner, err := findRunner(r)
+func newRow(r rows.Row, d *row) (Instance, error) {
+	name, runner, err := findRunner(d)
 	if err != nil {
 		return Instance{}, err
 	}
-	switch r.EvalType {
-	case "", "pass_and_fail", "fail_only":
-	default:
-		return Instance{}, fmt.Errorf("field \"eval_type\" is %q; it must be pass_and_fail or fail_only", r.EvalType)
-	}
-	workdir := defaultWorkdir
-	if r.Workdir != "" {
-		if workdir = path.Clean(r.Workdir); !path.IsAbs(workdir) || workdir == "/" {
-			return Instance{}, fmt.Errorf("field \"workdir\" is %q; it must be an absolute path below /", r.Workdir)
-		}
-	}
-	if _, err := parseDiff([]byte(r.TestPatch)); err != nil {
-		return Instance{}, fmt.Errorf("field \"test_patch\": %w", err)
+	if !isCommit(d.Base) {
+		return Instance{}, r.Wrong("base_commit", "is %q; it must be a commit id in hexadecimal", d.Base)
 	}
 	in := Instance{
-		ID: *r.InstanceID, Format: "swebench", Origin: origin,
-		Workdir: workdir, Image: rowImage(r), VerifyLimit: rowVerifyLimit,
-		Instruction: rowInstruction(r, workdir),
-		Reference:   Reference{Patch: []byte(r.Patch)},
-		TestCommand: r.TestCmd,
+		ID: d.ID, Workdir: d.Workdir, Image: d.Image, VerifyLimit: rowVerifyLimit,
+		Instruction: rowInstruction(d.Repo, d.Workdir, d.Statement),
+		Reference:   Reference{Patch: []byte(d.Patch)},
+		TestCommand: d.TestCmd, Repo: d.Repo, Env: condaEnv(d.Image, name),
 	}
-	kind := &swebench{base: strings.TrimSpace(*r.BaseCommit), script: r.EvalScript, grading: grading{
-		failToPass: r.FailToPass.names, passToPass: r.PassToPass.names,
-		failOnly: r.EvalType == "fail_only", parse: runner.parse,
-	}}
-	if !isCommit(kind.base) {
-		return Instance{}, fmt.Errorf("field \"base_commit\" is %q; it must be a commit id in hexadecimal", kind.base)
-	}
-	command := r.TestCmd
+	kind := &swebench{base: d.Base, script: d.EvalScript, grading: gradingOf(d, runner.parser)}
+	command := d.TestCmd
 	if command == "" {
 		command, in.TestCommand = runner.command, runner.command
 	}
@@ -62,7 +49,7 @@ func newRow(r *row, origin string) (Instance, error) {
 	case command == "":
 		in.Warnings = append(in.Warnings, fmt.Sprintf("the row has neither eval_script nor test_cmd, and how to run the tests of log_parser %q is not known: it cannot be verified", name))
 	default:
-		script, err := evalScript(r, name, command, kind.base, workdir)
+		script, err := evalScript(d, name, command, kind.base, d.Workdir)
 		if err != nil {
 			return Instance{}, err
 		}
@@ -72,36 +59,17 @@ func newRow(r *row, origin string) (Instance, error) {
 	return in, nil
 }
 
+// gradingOf a row by the parser of its runner.
+func gradingOf(d *row, parser testlog.Parser) grading {
+	return grading{testlog.Rules{
+		FailToPass: d.FailToPass, PassToPass: d.PassToPass, Parser: parser,
+		FailOnly: d.EvalType == "fail_only" || d.EvalType == "" && testlog.FailOnly(d.Repo),
+	}}
+}
+
 // isCommit keeps anything that git or a shell could take for something else out.
 func isCommit(s string) bool {
 	return len(s) >= 7 && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
-}
-
-// rowImage is the row's own image, else the name the published images have.
-func rowImage(r *row) string {
-	for _, name := range []string{r.Image, r.ImageName, r.DockerImage} {
-		if name != "" {
-			return name
-		}
-	}
-	return "swebench/sweb.eval.x86_64." + strings.ReplaceAll(strings.ToLower(*r.InstanceID), "__", "_1776_") + ":latest"
-}
-
-// rowInstruction tells the agent where it is and what counts, around the
-// problem statement as it stands.
-func rowInstruction(r *row, workdir string) string {
-	name := "A software repository"
-	if r.Repo != "" {
-		name = "The repository " + r.Repo
-	}
-	return fmt.Sprintf(`%s is checked out in %s. Somebody filed the issue below.
-
-<issue>
-%s
-</issue>
-
-Change the source code in %s so that the issue is resolved. Find the cause before you edit, keep the change small, and do not break what works now. The change will be judged by tests that you cannot see: edits to the tests themselves do not count. Nothing has to be installed, and there may be no network.
-`, name, workdir, strings.TrimSpace(*r.Statement), workdir)
 }
 
 // lay finds the repository in the image.
@@ -124,6 +92,11 @@ const maxEvalLog = 64 << 20
 func (s *swebench) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (Verdict, error) {
 	if s.script == "" {
 		return Verdict{Note: "verifier could not run: the row has neither eval_script nor test_cmd"}, nil
+	}
+	if s.assets != nil {
+		if err := copyTree(ctx, sb, s.assets, in.Workdir); err != nil {
+			return Verdict{}, fmt.Errorf("lay test_assets: %w", err)
+		}
 	}
 	script := sb.Path("/tmp/rollbench-eval.sh")
 	if err := sb.WriteFile(ctx, script, []byte(s.script), 0o755); err != nil {

@@ -1,10 +1,11 @@
 // Package task turns datasets into instances (a problem with its environment
 // and verifier) and runs verifiers for the reward.
 //
-// In: a path (Harbor task, folder of them, SWE-bench-style JSONL) or the
-// bundled set. Out: Instance values; what their three stages need: Spec to
-// open a sandbox, Prepare to lay the repository, TakePatch after the run,
-// Verify in a fresh sandbox for the reward.
+// In: a path (rows of any family in .parquet, .jsonl or .json; folders of tasks)
+// or the bundled set. Out: Instance values; what their three stages need: Spec
+// to open a sandbox, Prepare to lay the repository, TakePatch after the run,
+// Verify in a fresh sandbox for the reward, or VerifyAnswer where what counts is
+// what the policy said.
 package task
 
 import (
@@ -18,7 +19,7 @@ import (
 // Instance is one problem of a dataset. It is immutable after loading.
 type Instance struct {
 	ID          string
-	Format      string // harbor, swebench
+	Format      string // one of Formats, or "" for a bundled task
 	Origin      string // file or folder (and line) it came from, for messages
 	Instruction string // exact text for the agent
 	Workdir     string // absolute, in the sandbox
@@ -39,6 +40,8 @@ type Instance struct {
 	// TestCommand is what a person (or the simulated policy) would type to run
 	// the visible tests, "" when unknown.
 	TestCommand string
+	// Repo is the repository's name at its forge, "" when unknown.
+	Repo string
 	// Warnings are things of the dataset that are not honoured, a line each.
 	Warnings []string
 
@@ -83,6 +86,12 @@ type verifier interface {
 	verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (Verdict, error)
 	// solve runs the reference script (validate only).
 	solve(ctx context.Context, in *Instance, sb sandbox.Sandbox) error
+}
+
+// hider is a verifier whose tests are in the image: hide removes what the policy
+// must not see, before the base is marked.
+type hider interface {
+	hide(ctx context.Context, in *Instance, sb sandbox.Sandbox) error
 }
 
 // Spec is what to open for the instance. Name, Labels and Progress are the

@@ -239,7 +239,7 @@ git rev-parse HEAD >../base; cp -r . ../seed`)
 	row := fmt.Sprintf(`{"instance_id":"t__calc-1","repo":"t/calc","base_commit":%q,"problem_statement":"add subtracts","patch":%q,"test_patch":%q,
 "FAIL_TO_PASS":"[\"test_add (tests.test_calc.T.test_add)\"]","PASS_TO_PASS":["test_zero (tests.test_calc.T.test_zero)"],
 "image":"x:1","log_parser":"unittest","test_cmd":"python3 -m unittest -v"}`, h.sh(t, "cat ../base"), h.sh(t, "cat ../gold.patch")+"\n", h.sh(t, "cat ../test.patch")+"\n")
-	ins, err := parseRows([]byte(strings.ReplaceAll(row, "\n", " ")), "row")
+	ins, err := rowsOf(t, []byte(strings.ReplaceAll(row, "\n", " ")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,6 +39,11 @@ type flags struct {
 	tasks     string
 	instances []string
 	limit     int
+	shuffle   int64
+	shuffled  bool // --shuffle was given: 0 is a seed
+	format    string
+	split     string
+	onBadRow  string
 	endpoint  string
 	model     string
 	sandbox   string
@@ -137,7 +142,7 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
 	a.configFlags(root)
 	a.runFlags(root)
 	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.forkCommand(), a.openCommand(), a.lsCommand(), a.rmCommand(), a.exportCommand(), a.outputCommand(), a.statsCommand(), a.simulateCommand(), a.replayCommand(), a.searchCommand(), a.compareCommand(),
-		a.validateCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
+		a.tasksCommand(), a.validateCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
 		root.AddCommand(c)
 	}
 	return root
@@ -152,9 +157,8 @@ func (a *app) configFlags(c *cobra.Command) {
 }
 
 func (a *app) taskFlags(c *cobra.Command) {
-	c.Flags().StringVar(&a.flags.tasks, "tasks", "", "a Harbor task, a folder of them, a SWE-bench-style JSONL `PATH`, or \"bundled\" for all bundled tasks")
-	c.Flags().StringSliceVar(&a.flags.instances, "instances", nil, "only instances whose id matches one of these `GLOB`s")
-	c.Flags().IntVar(&a.flags.limit, "limit", 0, "only the first `N` instances")
+	c.Flags().StringVar(&a.flags.tasks, "tasks", "", "a dataset: the `PATH` of a file of rows (.parquet, .jsonl, .json) or of a folder, or \"bundled\" for all bundled tasks")
+	a.datasetFlags(c)
 	c.Flags().StringVar(&a.flags.sandbox, "sandbox", "", "docker, local or auto (sets sandbox.kind)")
 	offer(c, "sandbox", "auto", "docker", "local")
 	c.Flags().BoolVar(&a.flags.bare, "allow-uncontained", false, "run local sandboxes even where this machine cannot contain them")

@@ -140,6 +140,7 @@ func (a *app) overrides() []string {
 	out := slices.Clone(a.flags.set)
 	for _, f := range []struct{ key, value string }{
 		{"endpoint.url", a.flags.endpoint}, {"endpoint.model", a.flags.model}, {"sandbox.kind", a.flags.sandbox},
+		{"tasks.format", a.flags.format}, {"tasks.split", a.flags.split}, {"tasks.on_bad_row", a.flags.onBadRow},
 	} {
 		if f.value != "" {
 			out = append(out, f.key+"="+f.value)

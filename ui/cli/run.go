@@ -24,6 +24,7 @@ func (a *app) runCommand() *cobra.Command {
 		Example: `  rollbench run                                  # the bundled tasks
   rollbench run --tasks ./my-task                # a Harbor task or a folder of them
   rollbench run --tasks rows.jsonl --sandbox docker
+  rollbench run --tasks ./SWE-bench_Verified --split test --shuffle 1 --limit 50
   rollbench run --endpoint http://localhost:8000 --model qwen3-32b --set generator.num_trajectories=8
   rollbench run --config my.toml                 # own tools and MCP servers: docs/tools.md
   rollbench run --human                          # no model: you write the turns

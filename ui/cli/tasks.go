@@ -1,62 +1,190 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/spf13/cobra"
+
+	"rollbench/engine"
 	"rollbench/engine/task"
 )
+
+// datasetFlags choose among the instances of a dataset.
+func (a *app) datasetFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&a.flags.format, "format", "", "the dataset's `FORMAT`, where looking does not tell (sets tasks.format): "+strings.Join(task.Formats(), ", "))
+	f.StringVar(&a.flags.split, "split", "", "the `SPLIT` of a dataset with several (sets tasks.split)")
+	f.StringVar(&a.flags.onBadRow, "on-bad-row", "", "error, or skip rows that cannot be used (sets tasks.on_bad_row)")
+	f.StringSliceVar(&a.flags.instances, "instances", nil, "only instances whose id matches one of these `GLOB`s; @FILE reads them from a file, one a line")
+	f.Int64Var(&a.flags.shuffle, "shuffle", 0, "draw the instances in an order made of this `SEED`")
+	f.IntVar(&a.flags.limit, "limit", 0, "only the first `N` instances, once they are shuffled")
+	offer(c, "format", task.Formats()...)
+	offer(c, "on-bad-row", engine.OnBadRows()...)
+	before := c.PreRunE
+	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+		a.flags.shuffled = cmd.Flags().Changed("shuffle")
+		if before != nil {
+			return before(cmd, args)
+		}
+		return nil
+	}
+}
 
 // loadTasks reads the instances that the flags name.
 func (a *app) loadTasks(c *config, source string) ([]*task.Instance, string, error) {
 	if a.flags.limit < 0 {
 		return nil, "", bad(fmt.Errorf("--limit is %d: it must not be negative", a.flags.limit))
 	}
-	opt := task.Options{BuildArgs: c.Sandbox.BuildArgs}
-	var all []task.Instance
-	var err error
-	title := "bundled"
-	switch source {
-	case "":
-		all, err = task.Default(hasProgram, opt)
-	case "bundled":
-		all, err = task.Bundled(opt)
-	default:
-		title = filepath.Base(source)
-		all, err = task.Load(source, opt)
-	}
+	all, title, err := a.readTasks(c, source)
 	if err != nil {
 		return nil, "", bad(err)
 	}
-	var out []*task.Instance
-	for i := range all {
-		keep, err := matches(all[i].ID, a.flags.instances)
-		if err != nil {
-			return nil, "", bad(err)
-		}
-		if keep && (a.flags.limit <= 0 || len(out) < a.flags.limit) {
-			out = append(out, &all[i])
-		}
-	}
-	if len(out) == 0 {
-		return nil, "", bad(fmt.Errorf("no instance is left: --instances %v matches none of %d", a.flags.instances, len(all)))
+	out, err := a.choose(all)
+	if err != nil {
+		return nil, "", bad(err)
 	}
 	return out, title, nil
 }
 
-func matches(id string, globs []string) (bool, error) {
-	for _, g := range globs {
-		ok, err := path.Match(g, id)
+// readTasks reads all instances of a source.
+func (a *app) readTasks(c *config, source string) (all []task.Instance, title string, err error) {
+	opt := task.Options{BuildArgs: c.Sandbox.BuildArgs, Format: c.Tasks.Format, Split: c.Tasks.Split, ImagePrefix: c.Tasks.ImagePrefix, Network: c.Tasks.Network}
+	var skipped []error
+	if c.Tasks.OnBadRow == "skip" {
+		opt.OnBad = func(err error) { skipped = append(skipped, err) }
+	}
+	switch source {
+	case "":
+		all, err = task.Default(hasProgram, opt)
+		title = "bundled"
+	case "bundled":
+		all, err = task.Bundled(opt)
+		title = "bundled"
+	default:
+		all, err = task.Load(source, opt)
+		title = filepath.Base(source)
+	}
+	if len(skipped) > 0 {
+		a.progress(fmt.Sprintf("%d of %d rows or tasks are skipped, the first: %s", len(skipped), len(skipped)+len(all), oneLine(skipped[0])))
+	}
+	return all, title, err
+}
+
+// choose by id, then shuffle, then cut.
+func (a *app) choose(all []task.Instance) ([]*task.Instance, error) {
+	globs, err := readGlobs(a.flags.instances)
+	if err != nil {
+		return nil, err
+	}
+	var out []*task.Instance
+	for i := range all {
+		keep, err := globs.match(all[i].ID)
 		if err != nil {
-			return false, fmt.Errorf("--instances %s: %w", g, err)
+			return nil, err
+		}
+		if keep {
+			out = append(out, &all[i])
+		}
+	}
+	if unknown := globs.unmatched(); len(unknown) > 0 {
+		return nil, fmt.Errorf("--instances: the dataset has no %s (%d of %d ids are not in it)", unknown[0], len(unknown), len(globs.exact))
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no instance is left: --instances %v matches none of %d", a.flags.instances, len(all))
+	}
+	if a.flags.shuffled {
+		draw := rand.New(rand.NewPCG(uint64(a.flags.shuffle), 0))
+		draw.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	}
+	if a.flags.limit > 0 && a.flags.limit < len(out) {
+		out = out[:a.flags.limit]
+	}
+	return out, nil
+}
+
+// globs are patterns of ids. Those without a wildcard are looked up, and must be
+// there: a file may list thousands.
+type globs struct {
+	given    bool
+	exact    map[string]bool // whether it was found
+	patterns []string
+}
+
+// readGlobs takes patterns, and files of them as @FILE: one a line, # begins a
+// remark.
+func readGlobs(given []string) (*globs, error) {
+	g := &globs{given: len(given) > 0, exact: map[string]bool{}}
+	for _, one := range given {
+		file, isFile := strings.CutPrefix(one, "@")
+		if !isFile {
+			g.add(one)
+			continue
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("--instances @%s: %w", file, err)
+		}
+		defer f.Close()
+		lines, before := bufio.NewScanner(f), len(g.exact)+len(g.patterns)
+		for lines.Scan() {
+			text, _, _ := strings.Cut(lines.Text(), "#")
+			if text = strings.TrimSpace(text); text != "" {
+				g.add(text)
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return nil, fmt.Errorf("--instances @%s: %w", file, err)
+		}
+		if len(g.exact)+len(g.patterns) == before {
+			return nil, fmt.Errorf("--instances @%s: the file lists no id", file)
+		}
+	}
+	return g, nil
+}
+
+func (g *globs) add(text string) {
+	if strings.ContainsAny(text, `*?[\`) {
+		g.patterns = append(g.patterns, text)
+		return
+	}
+	g.exact[text] = false
+}
+
+func (g *globs) match(id string) (bool, error) {
+	if _, ok := g.exact[id]; ok {
+		g.exact[id] = true
+		return true, nil
+	}
+	for _, p := range g.patterns {
+		ok, err := path.Match(p, id)
+		if err != nil {
+			return false, fmt.Errorf("--instances %s: %w", p, err)
 		}
 		if ok {
 			return true, nil
 		}
 	}
-	return len(globs) == 0, nil
+	return !g.given, nil
+}
+
+// unmatched are the ids that no instance has, sorted.
+func (g *globs) unmatched() []string {
+	var out []string
+	for id, found := range g.exact {
+		if !found {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func hasProgram(name string) bool {

@@ -1,0 +1,131 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"rollbench/engine/task/rows"
+)
+
+// format is one family of rows.
+type format struct {
+	name string
+	// columns are those that decide, for messages.
+	columns string
+	fits    func(r rows.Row) bool
+	make    func(r rows.Row, o *Options) (Instance, error)
+}
+
+// rowFormats, of which a row fits one. What tells alike ones apart is part of
+// fits, so that their order means nothing.
+func rowFormats() []format {
+	return []format{
+		{"swebench", "instance_id, base_commit, FAIL_TO_PASS", func(r rows.Row) bool {
+			return r.Has("instance_id", "base_commit", "FAIL_TO_PASS") && !fromSWEGym(r)
+		}, swebenchRow},
+		{"swe-gym", "instance_id, base_commit, FAIL_TO_PASS, a repo of SWE-Gym", func(r rows.Row) bool {
+			return r.Has("instance_id", "base_commit", "FAIL_TO_PASS") && fromSWEGym(r)
+		}, sweGymRow},
+		{"swe-smith", "instance_id, image_name, FAIL_TO_PASS, no base_commit", func(r rows.Row) bool {
+			return r.Has("instance_id", "image_name", "FAIL_TO_PASS") && !r.Has("base_commit")
+		}, smithRow},
+		{"r2e-gym", "docker_image, commit_hash, expected_output_json", func(r rows.Row) bool {
+			return r.Has("docker_image", "commit_hash", "expected_output_json")
+		}, r2eRow},
+		{"skyrl", "prompt, data_source, instance", func(r rows.Row) bool {
+			return r.Has("prompt", "instance") && carriesTask(r)
+		}, skyrlRow},
+		{"answer", "prompt, reward_model", func(r rows.Row) bool {
+			return r.Has("prompt", "reward_model") && !carriesTask(r)
+		}, answerRow},
+		{"plain", "id, instruction, verify", func(r rows.Row) bool {
+			return r.Has("id", "instruction", "verify")
+		}, plainRow},
+		{"harbor-rows", "path, task_binary", func(r rows.Row) bool { return r.Has("path", "task_binary") }, harborRow},
+		{"terminal-bench-rows", "task_id, task_yaml, archive", func(r rows.Row) bool {
+			return r.Has("task_id", "task_yaml", "archive")
+		}, terminalRow},
+	}
+}
+
+// Formats are the names that Options.Format may have.
+func Formats() []string {
+	var out []string
+	for _, l := range layouts() {
+		if l.named {
+			out = append(out, l.name)
+		}
+	}
+	for _, f := range rowFormats() {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+func formatNamed(name string) (format, bool) {
+	for _, f := range rowFormats() {
+		if f.name == name {
+			return f, true
+		}
+	}
+	return format{}, false
+}
+
+// detect the format of a row by its columns.
+func detect(r rows.Row) (format, error) {
+	var fit []format
+	for _, f := range rowFormats() {
+		if f.fits(r) {
+			fit = append(fit, f)
+		}
+	}
+	switch len(fit) {
+	case 1:
+		return fit[0], nil
+	case 0:
+		return format{}, unknown(r)
+	}
+	return format{}, fmt.Errorf("its columns fit %s and %s; say which it is with --format", names(fit[:len(fit)-1]), fit[len(fit)-1].name)
+}
+
+func names(list []format) string {
+	var out []string
+	for _, f := range list {
+		out = append(out, f.name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// unknown says which format is nearest, by the columns it misses of each.
+func unknown(r rows.Row) error {
+	best, missing := format{}, 1<<20
+	var lacks string
+	for _, f := range rowFormats() {
+		var miss []string
+		have := 0
+		for column := range strings.SplitSeq(f.columns, ", ") {
+			switch {
+			case strings.Contains(column, " "): // a remark
+			case r.Has(column):
+				have++
+			default:
+				miss = append(miss, column)
+			}
+		}
+		if have > 0 && len(miss) > 0 && len(miss) < missing {
+			best, missing, lacks = f, len(miss), strings.Join(miss, ", ")
+		}
+	}
+	columns := r.Columns()
+	if len(columns) > 12 {
+		columns = append(columns[:12:12], "…")
+	}
+	if best.name == "" {
+		if len(columns) == 0 {
+			return errors.New("the row is empty")
+		}
+		return fmt.Errorf("no known format has its columns (%s); docs/tasks.md lists them, and --format names one", strings.Join(columns, ", "))
+	}
+	return fmt.Errorf("its columns (%s) are of no known format; %s, the nearest, also needs %s", strings.Join(columns, ", "), best.name, lacks)
+}

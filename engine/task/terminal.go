@@ -1,0 +1,251 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"rollbench/engine/task/rows"
+	"rollbench/sandbox"
+)
+
+// terminal is a task of the old terminal-bench: task.yaml, Dockerfile,
+// run-tests.sh, tests/ and solution.sh in one folder.
+type terminal struct {
+	folder fs.FS
+	pytest bool // the log is read for failures, too
+}
+
+// terminalFolders loads old terminal-bench tasks.
+func terminalFolders(root string, to *collection) error {
+	return eachFolder(root, "run-tests.sh", to, func(full string) (Instance, error) {
+		folder := os.DirFS(full)
+		text, err := readText(folder, "task.yaml")
+		if err != nil {
+			return Instance{}, err
+		}
+		in, err := loadTerminal(folder, filepath.Base(full), text, to.options)
+		in.Origin = full
+		return in, err
+	})
+}
+
+// terminalRow is such a task as a row: task.yaml as text, the rest as a tar.gz.
+func terminalRow(r rows.Row, o *Options) (Instance, error) {
+	id, err := r.Need("task_id", "it names the task")
+	if err != nil {
+		return Instance{}, err
+	}
+	text, err := r.Need("task_yaml", "it says what the policy is told")
+	if err != nil {
+		return Instance{}, err
+	}
+	folder, err := archiveOf(r, "archive")
+	if err != nil {
+		return Instance{}, err
+	}
+	return loadTerminal(folder, id, text, *o)
+}
+
+func loadTerminal(folder fs.FS, id, text string, o Options) (Instance, error) {
+	in := Instance{ID: id, Format: "terminal-bench", Workdir: "/app", BuildLimit: defaultBuildLimit, Network: o.Network}
+	y, err := parseYAML("task.yaml", text)
+	if err != nil {
+		return Instance{}, err
+	}
+	wrap := func(err error) error { return fmt.Errorf("task.yaml: %w", err) }
+	if y.Has("descriptions") && !y.Has("instruction") {
+		return Instance{}, errors.New("task.yaml: descriptions (several instructions for one task) are not supported; write one under instruction")
+	}
+	if in.Instruction, err = y.Need("instruction", "it is what the policy is told"); err != nil {
+		return Instance{}, wrap(err)
+	}
+	for _, one := range []struct {
+		name      string
+		into      *time.Duration
+		otherwise time.Duration
+	}{{"max_agent_timeout_sec", &in.AgentLimit, 0}, {"max_test_timeout_sec", &in.VerifyLimit, defaultVerifyLimit}} {
+		limit, given, err := y.Number(one.name)
+		switch {
+		case err != nil:
+			return Instance{}, wrap(err)
+		case given && (limit <= 0 || limit > 1e6):
+			return Instance{}, wrap(y.Wrong(one.name, "is %v; it must be more than 0 and at most 1000000", limit))
+		}
+		if *one.into = one.otherwise; given {
+			*one.into = time.Duration(limit * float64(time.Second))
+		}
+	}
+	parser, err := y.Text("parser_name")
+	if err != nil {
+		return Instance{}, wrap(err)
+	}
+	if !exists(folder, "run-tests.sh") {
+		return Instance{}, errors.New("run-tests.sh is missing; it runs the tests")
+	}
+	if parser != "" && parser != "pytest" {
+		in.Warnings = append(in.Warnings, fmt.Sprintf("task.yaml: parser_name %q is not known: the exit code of run-tests.sh decides alone", parser))
+	}
+	if !o.Network {
+		in.Warnings = append(in.Warnings, "run without network, which run-tests.sh often needs: set tasks.network = true to give it one")
+	}
+	in.kind = &terminal{folder: folder, pytest: parser == "" || parser == "pytest"}
+	if exists(folder, "solution.sh") {
+		script, err := fs.ReadFile(folder, "solution.sh")
+		if err != nil {
+			return Instance{}, err
+		}
+		in.Reference.Script = script
+	}
+	return in, in.terminalImage(folder, o)
+}
+
+// terminalImage is built of the Dockerfile; a compose file must not say more.
+func (in *Instance) terminalImage(folder fs.FS, o Options) error {
+	if err := soleService(folder); err != nil {
+		return err
+	}
+	dockerfile, err := readText(folder, "Dockerfile")
+	if err != nil {
+		return err
+	}
+	if dir := lastWorkdir(dockerfile); dir != "" && dir != "/" {
+		in.Workdir = dir
+	}
+	built, err := withoutTests(folder)
+	if err != nil {
+		return err
+	}
+	if in.Image, err = environmentTag(in.ID, built, o.BuildArgs); err != nil {
+		return err
+	}
+	in.Build = &sandbox.Build{
+		Context: func() (io.ReadCloser, error) { return tarFolder(built), nil },
+		Args:    o.BuildArgs, Timeout: in.BuildLimit,
+	}
+	return nil
+}
+
+// soleService refuses compose files of several containers.
+func soleService(folder fs.FS) error {
+	for _, name := range []string{"docker-compose.yaml", "docker-compose.yml"} {
+		text, err := fs.ReadFile(folder, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		y, err := parseYAML(name, string(text))
+		if err != nil {
+			return err
+		}
+		services, _, err := y.Object("services")
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if n := len(services.Columns()); n > 1 {
+			return fmt.Errorf("%s: tasks of several containers are not supported; it has %s", name, strings.Join(services.Columns(), ", "))
+		}
+	}
+	return nil
+}
+
+// withoutTests is the folder as an image is built of it: the policy could read
+// there what else is copied into the image by a COPY of everything.
+func withoutTests(folder fs.FS) (fs.FS, error) {
+	return &subset{folder, func(name string) bool {
+		top, _, _ := strings.Cut(name, "/")
+		return top != "tests" && name != "run-tests.sh" && name != "solution.sh" && name != "solution.yaml"
+	}}, nil
+}
+
+// subset of a folder: files it does not keep are not there.
+type subset struct {
+	fs.FS
+	keep func(name string) bool
+}
+
+func (s *subset) Open(name string) (fs.File, error) {
+	if !s.keep(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return s.FS.Open(name)
+}
+
+// ReadDir leaves out what is not kept.
+func (s *subset) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(s.FS, name)
+	var kept []fs.DirEntry
+	for _, e := range list {
+		if s.keep(path.Join(name, e.Name())) {
+			kept = append(kept, e)
+		}
+	}
+	return kept, err
+}
+
+func (t *terminal) lay(context.Context, *Instance, sandbox.Sandbox) (string, error) { return "", nil }
+
+func (t *terminal) solve(ctx context.Context, in *Instance, sb sandbox.Sandbox) error {
+	script := sb.Path("/tmp/rollbench-solution.sh")
+	if err := sb.WriteFile(ctx, script, in.Reference.Script, 0o755); err != nil {
+		return err
+	}
+	res, err := sb.Exec(ctx, sandbox.Command{Argv: []string{"bash", script}, Timeout: in.VerifyLimit})
+	switch {
+	case err != nil:
+		return err
+	case res.End == sandbox.Cancelled:
+		return cancelled(ctx)
+	case res.End != sandbox.Exited:
+		return fmt.Errorf("solution.sh timed out after %s", in.VerifyLimit)
+	case res.ExitCode != 0:
+		return fmt.Errorf("solution.sh: %s", scriptMessage(string(res.Output), res.ExitCode))
+	}
+	return nil
+}
+
+// failedTests are lines of pytest's short summary that name one.
+var failedTests = regexp.MustCompile(`(?m)^(FAILED|ERROR) \S+`)
+
+// verify runs run-tests.sh with the tests beside it. Some of those scripts end
+// with another command than pytest, so failures in the summary count, too.
+func (t *terminal) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (Verdict, error) {
+	dir := sb.Path("/tests")
+	if err := clean(ctx, sb, dir); err != nil {
+		return Verdict{}, err
+	}
+	if exists(t.folder, "tests") {
+		tests, err := fs.Sub(t.folder, "tests")
+		if err != nil {
+			return Verdict{}, err
+		}
+		if err := copyTree(ctx, sb, tests, dir); err != nil {
+			return Verdict{}, err
+		}
+	}
+	script, err := fs.ReadFile(t.folder, "run-tests.sh")
+	if err != nil {
+		return Verdict{}, err
+	}
+	if err := sb.WriteFile(ctx, dir+"/run-tests.sh", script, 0o755); err != nil {
+		return Verdict{}, err
+	}
+	verdict, err := byExitCode(ctx, in, sb, sandbox.Command{Argv: []string{"bash", "-c", `exec bash "$1" 2>&1`, "bash", dir + "/run-tests.sh"},
+		Env: map[string]string{"TEST_DIR": dir}, Timeout: in.VerifyLimit, MaxOutput: maxEvalLog})
+	if err == nil && t.pytest && verdict.Reward != nil && *verdict.Reward > 0 {
+		if n := len(failedTests.FindAll(verdict.Log, -1)); n > 0 {
+			*verdict.Reward, verdict.Note = 0, fmt.Sprintf("%d tests failed, although run-tests.sh ended with exit code 0", n)
+		}
+	}
+	return verdict, err
+}

@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rollbench/engine/task"
+)
+
+// Tasks is how a dataset is read.
+type Tasks struct {
+	Format      string `toml:"format" json:"format"` // "" finds it by looking
+	Split       string `toml:"split" json:"split"`
+	OnBadRow    string `toml:"on_bad_row" json:"on_bad_row"` // error, skip
+	ImagePrefix string `toml:"image_prefix" json:"image_prefix"`
+	Network     bool   `toml:"network" json:"network"` // where a task has no word about it
+}
+
+// OnBadRows are the ways to meet a row that cannot be used.
+func OnBadRows() []string { return []string{"error", "skip"} }
+
+func (t Tasks) check() error {
+	if t.Format != "" && !slices.Contains(task.Formats(), t.Format) {
+		return fmt.Errorf("tasks.format is %q: use one of %s, or \"\" to find it by looking", t.Format, strings.Join(task.Formats(), ", "))
+	}
+	if !slices.Contains(OnBadRows(), t.OnBadRow) {
+		return fmt.Errorf("tasks.on_bad_row is %q: use one of %v", t.OnBadRow, OnBadRows())
+	}
+	if strings.ContainsAny(t.ImagePrefix, " \t\n\"'") {
+		return fmt.Errorf("tasks.image_prefix is %q: it must be the begin of an image's name, such as \"registry.local:5000/swebench/\"", t.ImagePrefix)
+	}
+	return nil
+}
