@@ -52,9 +52,15 @@ func TestInAContainer(t *testing.T) {
 	has(t, call(t, r, "execute_bash", `{"command": "echo begun; sleep 600"}`), OK, "begun\n[The command has printed nothing new for 1 seconds and is still running")
 	has(t, call(t, r, "execute_bash", `{"command": "pwd"}`), Failed, "ERROR: the previous command is still running")
 	has(t, call(t, r, "execute_bash", `{"command": "C-c", "is_input": "true"}`), Failed, "[Below is the output of the previous command.]\n[Nothing new was printed.]\n[The command completed with exit code 130.]")
-	has(t, call(t, r, "execute_bash", `{"command": "python3 -q"}`), OK, ">>> \n[The command has printed nothing new")
-	has(t, call(t, r, "execute_bash", `{"command": "print(6 * 7)", "is_input": "true"}`), OK, "command.]\n42\n>>> \n[The command has")
-	has(t, call(t, r, "execute_bash", `{"command": "C-d"}`), OK, "[The command completed with exit code 0.]")
+	// Python may take longer to start than nothing may be printed.
+	slow, err := New(Env{Sandbox: s, Limits: Limits{Command: time.Minute, Idle: time.Second}}, Enabled{Bash: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	has(t, patiently(t, slow, ">>> ", `{"command": "python3 -q"}`), OK, ">>> \n[The command has printed nothing new")
+	has(t, patiently(t, slow, "42", `{"command": "print(6 * 7)", "is_input": "true"}`), OK, "command.]\n42\n>>> \n[The command has")
+	has(t, patiently(t, slow, "exit code 0.", `{"command": "C-d"}`), OK, "[The command completed with exit code 0.]")
 	has(t, call(t, r, "execute_bash", `{"command": "sleep 600", "is_input": "false"}`), OK, "still running")
 	has(t, call(t, r, "execute_bash", `{"command": "C-z"}`), OK, "[The command was stopped. Its processes still exist: pid ", "functions and shell options are gone.]\n[Current working directory: /work/pkg]")
 	has(t, call(t, r, "execute_bash", `{"command": "pkill -9 sleep"}`), OK)
@@ -64,4 +70,17 @@ func TestInAContainer(t *testing.T) {
 	if strings.Contains(got.Text, "\x1b") {
 		t.Error(got.Text)
 	}
+}
+
+// patiently makes the call, and waits on while what it prints does not have the text.
+func patiently(t *testing.T, r *Registry, text, arguments string) Result {
+	t.Helper()
+	got := call(t, r, "execute_bash", arguments)
+	for range 20 {
+		if strings.Contains(got.Text, text) || got.Status != OK {
+			break
+		}
+		got = call(t, r, "execute_bash", `{"command": ""}`)
+	}
+	return got
 }
