@@ -183,6 +183,23 @@ func ForCall(tool, arguments string) string {
 	return text
 }
 
+// ForAnswer is a breakpoint on the tool's answers that have the beginning of this
+// line. Blanks in it stand for any: a tab is shown as several.
+func ForAnswer(tool, line string) string {
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return "tool=" + word(tool)
+	}
+	words := gaps.Split(string([]rune(line)[:min(len([]rune(line)), maxFirst)]), -1)
+	for i := range words {
+		words[i] = escape(words[i])
+	}
+	return "tool=" + word(tool) + " obs~/" + strings.Join(words, `\s+`) + "/"
+}
+
+// gaps are what is one blank to a reader, or looks like several.
+var gaps = regexp.MustCompile(`\s{2,}|[^\S ]`)
+
 // maxFirst is how much of a text a breakpoint made from a call asks for.
 const maxFirst = 40
 
