@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"rollbench/sessions"
 )
 
@@ -25,6 +27,17 @@ func TestSetBreakpoint(t *testing.T) {
 			b := open(t, fakeWhole(), 120, 40, nil)
 			b.asks(c.keys, c.call, c.says)
 		})
+	}
+}
+
+// A condition that is longer than its field is seen whole where it is typed.
+func TestLongBreakpoint(t *testing.T) {
+	b := open(t, fakeWhole(), 80, 24, nil)
+	b.keys("b<ctrl+u>tool=execute_bash args~/0123456789 0123456789 0123456789 0123456789/ turn>=5")
+	for _, part := range []string{"tool=execute_bash args~/0123456789 0123456789 ", " turn>=5"} {
+		if view := ansi.Strip(b.w.View()); !strings.Contains(view, part) {
+			t.Errorf("no %q in\n%s", part, view)
+		}
 	}
 }
 
