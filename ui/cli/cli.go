@@ -128,7 +128,15 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       Version,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context()) },
+		// What is set for a command that does not use it is checked all the same.
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if a.flags.config == "" && len(a.flags.set) == 0 {
+				return nil
+			}
+			_, err := a.load()
+			return err
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context()) },
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
