@@ -209,6 +209,7 @@ func TestForAnswer(t *testing.T) {
 	for _, c := range []struct{ tool, shown, want, printed string }{
 		{"execute_bash", "  E   KeyError: 'a/b' ", `tool=execute_bash obs~/E\s+KeyError: 'a\/b'/`, "x\nE\tKeyError: 'a/b'\n"},
 		{"bash", "", "tool=bash", "anything"},
+		{"str_replace_editor", "    12  def f():", `tool=str_replace_editor obs~/def f\(\):/`, "    13\tdef f():"},
 		{"bash", "FAILED (errors=1)", `tool=bash obs~/FAILED \(errors=1\)/`, "FAILED (errors=1)"},
 		{"bash", "0123456789012345678901234567890123456789xxx", `tool=bash obs~/0123456789012345678901234567890123456789/`, "0123456789012345678901234567890123456789xyz"},
 	} {

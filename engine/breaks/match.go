@@ -190,12 +190,18 @@ func ForAnswer(tool, line string) string {
 	if line == "" {
 		return "tool=" + word(tool)
 	}
+	if rest := numbered.ReplaceAllString(line, ""); rest != "" { // the line's number in its file may be another one
+		line = rest
+	}
 	words := gaps.Split(string([]rune(line)[:min(len([]rune(line)), maxFirst)]), -1)
 	for i := range words {
 		words[i] = escape(words[i])
 	}
 	return "tool=" + word(tool) + " obs~/" + strings.Join(words, `\s+`) + "/"
 }
+
+// numbered is how a file's line begins where it is viewed.
+var numbered = regexp.MustCompile(`^\d+(\s{2,}|\t)`)
 
 // gaps are what is one blank to a reader, or looks like several.
 var gaps = regexp.MustCompile(`\s{2,}|[^\S ]`)
