@@ -23,6 +23,10 @@ func ParseBreakpoint(text string) (string, error) {
 // BreakpointFor is the text of a breakpoint on calls like this one.
 func BreakpointFor(tool, arguments string) string { return breaks.ForCall(tool, arguments) }
 
+// BreakpointForAnswer is the text of a breakpoint on answers of the tool with
+// such a line.
+func BreakpointForAnswer(tool, line string) string { return breaks.ForAnswer(tool, line) }
+
 // BreakpointGrammar says in a line how breakpoints are written.
 const BreakpointGrammar = breaks.Grammar
 

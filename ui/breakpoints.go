@@ -17,7 +17,7 @@ const breaksKey = "B"
 // breakKeys are the rows of the key table that concern breakpoints.
 func breakKeys() []binding {
 	return []binding{
-		{Binding: on("set a breakpoint, on calls like the one under the cursor", "b", "f9"), verb: "break", scope: anywhere, over: true, can: canPauseAll, do: doBreak},
+		{Binding: on("set a breakpoint, on calls or lines of answers like the one under the cursor", "b", "f9"), verb: "break", scope: anywhere, over: true, can: canPauseAll, do: doBreak},
 		{Binding: on("the breakpoints, and how often each was met", breaksKey), verb: "breakpoints", scope: anywhere, over: true, do: doBreaks},
 		{Binding: on("change the breakpoint under the cursor", "enter"), name: "change", scope: inBreaks, can: canBreakpoint, do: doChangeBreak},
 		{Binding: on("look at it again, or no more", " "), name: "on/off", verb: "switch", scope: inBreaks, can: canBreakpoint, do: doSwitchBreak},
@@ -31,16 +31,21 @@ func doBreak(w *Workbench) tea.Cmd {
 	return nil
 }
 
-// breakHere is a breakpoint on calls like the one under the cursor, else the one
-// that waits, else the last tool; "" where there is none.
+// breakHere is a breakpoint on calls like the one under the cursor or on answers
+// with the line under it, else on the call that waits, else on the last tool; ""
+// where there is none.
 func (w *Workbench) breakHere() string {
 	t, ok := w.list.chosen()
 	if !ok || w.sheet != nil {
 		return ""
 	}
 	if s := w.scroller(); s != nil && w.focus == viewFocus {
-		if b := s.block(w.document(), w.viewWidth()); b != nil && b.call != nil {
+		switch b := s.block(w.document(), w.viewWidth()); {
+		case b == nil:
+		case b.call != nil:
 			return engine.BreakpointFor(b.call.Name, b.call.Arguments)
+		case b.tool != "":
+			return engine.BreakpointForAnswer(b.tool, s.rowText(w.document(), w.viewWidth()))
 		}
 	}
 	switch {

@@ -5,16 +5,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"rollbench/sessions"
 )
 
-// The breakpoint that b offers is for the call under the cursor, else the one
-// that waits, else the last tool; sent as it is read.
+// The breakpoint that b offers is for the call or the line of an answer under the
+// cursor, else for the call that waits, else the last tool; sent as it is read.
 func TestSetBreakpoint(t *testing.T) {
 	for _, c := range []struct{ name, keys, call, says string }{
 		{"of the waiting call", "jjb<ctrl+s>", `break 0 tool=execute_bash args~/rm -rf tests && \\/`, `breakpoint set: tool=execute_bash args~/rm -rf tests && \\/`},
 		{"by F9, changed", "jj<f9><ctrl+u>turn>=5 every=3<enter>", "break 0 turn>=5 every=3", "breakpoint set: turn>=5 every=3"},
 		{"of a call further up", "jj<enter>g}}}<down>b<ctrl+s>", `break 0 tool=execute_bash args~/python -m pytest -q tests\/test_blueprint/`, `breakpoint set: tool=execute_bash args~/python -m pytest -q tests\/test_blueprint/`},
+		{"of a line it answered", "jj<enter>g}}}<down><down><down><down>b<ctrl+s>", `break 0 tool=execute_bash obs~/FAILED tests\/test_blueprints\.py::test_do/`, `breakpoint set: tool=execute_bash obs~/FAILED tests\/test_blueprints\.py::test_do/`},
 		{"of what runs", "jjjb<ctrl+s>", "break 0 tool=str_replace_editor", "breakpoint set: tool=str_replace_editor"},
 		{"for nothing", "kb<ctrl+s>", "", "a breakpoint needs a condition: tool=bash  args~/rm -rf/  obs~/error/  turn>=5  context>80%  error=timeout  malformed  reward<1 log  at=after-tool  in=INSTANCE#0  every=3  log"},
 		{"a broken one", "b<ctrl+u>args~/(/<enter>", "", "args~/(/: error parsing regexp: missing closing ): `(`"},
@@ -24,6 +27,17 @@ func TestSetBreakpoint(t *testing.T) {
 			b := open(t, fakeWhole(), 120, 40, nil)
 			b.asks(c.keys, c.call, c.says)
 		})
+	}
+}
+
+// A condition that is longer than its field is seen whole where it is typed.
+func TestLongBreakpoint(t *testing.T) {
+	b := open(t, fakeWhole(), 80, 24, nil)
+	b.keys("b<ctrl+u>tool=execute_bash args~/0123456789 0123456789 0123456789 0123456789/ turn>=5")
+	for _, part := range []string{"tool=execute_bash args~/0123456789 0123456789 ", " turn>=5"} {
+		if view := ansi.Strip(b.w.View()); !strings.Contains(view, part) {
+			t.Errorf("no %q in\n%s", part, view)
+		}
 	}
 }
 

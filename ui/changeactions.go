@@ -214,7 +214,11 @@ func (w *Workbench) sendByHand(t sessions.Trajectory, script, to string) (tea.Cm
 	switch to {
 	case "look", "change":
 		w.handAsked = t.Key
-		return w.verb("the command runs in the sandbox of "+t.Key.String(), func(c Commands) error { return c.RunByHand(t.Key, script, to == "look") }), nil
+		where := "the sandbox"
+		if to == "look" {
+			where = "a copy of the sandbox"
+		}
+		return w.verb("the command runs in "+where+" of "+t.Key.String(), func(c Commands) error { return c.RunByHand(t.Key, script, to == "look") }), nil
 	case "replace":
 		if why := canEdit(w); why != "" {
 			return nil, errors.New(why)

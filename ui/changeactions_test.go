@@ -45,7 +45,7 @@ func TestChanges(t *testing.T) {
 		{"mask an ended one", "t<up><ctrl+u>mask<ctrl+s>", `mark flask-4045#0 true false [] ""`, "flask-4045#0 is marked"},
 		{"drop", "t<up><ctrl+u>drop<ctrl+s>", `mark flask-4045#0 false true [] ""`, "flask-4045#0 is marked"},
 		{"neither", "t<up>!<ctrl+s>", "", `training is "yes!": write yes, mask or drop`},
-		{"look", "jj!git status<ctrl+s>", `run flask-4045#2 "git status" true`, "the command runs in the sandbox of flask-4045#2"},
+		{"look", "jj!git status<ctrl+s>", `run flask-4045#2 "git status" true`, "the command runs in a copy of the sandbox of flask-4045#2"},
 		{"change", "jj!touch a<enter>touch b<tab><ctrl+u>change<enter>", `run flask-4045#2 "touch a\ntouch b" false`, "the command runs in the sandbox of flask-4045#2"},
 		{"replace", "jj!ls \"a\"<tab><ctrl+u>replace<enter>", `edit flask-4045#2 0 execute_bash {"command":"ls \"a\""}`, "the call of flask-4045#2 is replaced: c runs it"},
 		{"replace nothing", tool + "!ls<tab><ctrl+u>replace<enter>", "", "no call waits to be replaced: it is held at after-tool"},

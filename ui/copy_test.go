@@ -14,6 +14,7 @@ func TestCopy(t *testing.T) {
 		{"a name", "jjy", "flask-4045#2"},
 		{"a group", "ky", "flask-4045"},
 		{"run and name", "jjY", "r-0412 flask-4045#2"},
+		{"run and group", "kY", "r-0412 flask-4045"},
 		{"a command as it is", "jj<enter>kkkky", "rm -rf tests && \\\n    python -m pytest -q"},
 	} {
 		out := &strings.Builder{}

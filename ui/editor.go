@@ -199,6 +199,9 @@ type cell struct {
 // reverse where the field has the keys.
 func (e *editor) render(t *theme, w, h int, hasFocus bool) []string {
 	rows, cy := e.layout(w)
+	if e.single && !hasFocus {
+		cy = 0 // its beginning says what it is
+	}
 	e.top = min(e.top, cy)
 	if cy >= e.top+h {
 		e.top = cy - h + 1

@@ -250,11 +250,11 @@ const fieldName = 12
 func (f *form) rowsFor(i, w, left int) int {
 	need := func(j int) int {
 		fd := &f.fields[j]
-		if fd.single {
+		if fd.single && j != f.at {
 			return 1
 		}
 		rows, _ := fd.layout(max(w-2, 1))
-		if j != f.at {
+		if fd.single || j != f.at {
 			return len(rows)
 		}
 		return max(len(rows), 2) // the field does not grow under the first new line

@@ -135,10 +135,23 @@ func (w *Workbench) sheetKey(m tea.KeyMsg) tea.Cmd {
 	}
 	in := w.sheetBox()
 	before := w.sheet.scroll
-	w.sheet.scroll.key(w.sheet.page(in.w, in.h), m.String(), in.w, in.h)
+	if !w.sheet.scroll.key(w.sheet.page(in.w, in.h), m.String(), in.w, in.h) {
+		w.sayCovered(m)
+	}
 	if s := &w.sheet.scroll; w.sheet.output != nil && !w.sheet.output.ready(s) {
 		// A step into a piece that is not there yet would land anywhere in it.
 		s.top, s.cursor = before.top, before.cursor
 	}
 	return nil
+}
+
+// sayCovered says why a key of the panes does nothing: a sheet is over them.
+func (w *Workbench) sayCovered(m tea.KeyMsg) {
+	for i := range w.table {
+		b := &w.table[i]
+		if (b.scope == debugger || b.scope == anywhere) && key.Matches(m, b.Binding) {
+			w.toasts.add(w.now, caution, showKey(m.String())+": esc closes what covers the panes first")
+			return
+		}
+	}
 }

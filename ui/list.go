@@ -19,6 +19,8 @@ type listPane struct {
 	at     int // chosen row
 	top    int // first row drawn
 	marks  rowMarks
+	built  string // the filter that the rows were made with
+	kept   bool   // the chosen trajectory no longer passes it, and is shown
 }
 
 // group is the trajectories of one instance, in queue order.
@@ -49,22 +51,34 @@ func (p *listPane) apply(ts []sessions.Trajectory) {
 	for i := range p.groups {
 		p.groups[i].members = placeForks(p.groups[i].members)
 	}
-	p.rebuildAt(instance, id)
+	p.rebuildFor(instance, id, p.filter == p.built)
 }
 
 // rebuild the rows from groups, folds and filter, on the same row.
-func (p *listPane) rebuild() { p.rebuildAt(p.identity()) }
+func (p *listPane) rebuild() {
+	instance, id := p.identity()
+	p.rebuildFor(instance, id, p.filter == p.built)
+}
 
 // rebuildAt makes the rows and then looks for the row it stood on.
-func (p *listPane) rebuildAt(instance string, id int) {
+func (p *listPane) rebuildAt(instance string, id int) { p.rebuildFor(instance, id, false) }
+
+// rebuildFor makes the rows. What was chosen and changed stays until another row is
+// chosen or the filter is another one (keep): else the next key would act on a
+// trajectory that nobody chose.
+func (p *listPane) rebuildFor(instance string, id int, keep bool) {
 	terms := parseTerms(p.filter)
+	p.built, p.kept = p.filter, false
 	p.rows = p.rows[:0]
 	for gi := range p.groups {
 		g := &p.groups[gi]
 		g.shown = g.shown[:0]
 		for mi, t := range g.members {
-			if matches(t, terms, p.now) {
+			switch {
+			case matches(t, terms, p.now):
 				g.shown = append(g.shown, mi)
+			case keep && g.instance == instance && t.ID == id:
+				g.shown, p.kept = append(g.shown, mi), true
 			}
 		}
 	}
@@ -78,6 +92,17 @@ func (p *listPane) rebuildAt(instance string, id int) {
 		}
 	}
 	p.find(instance, id)
+}
+
+// matching is how many trajectories pass the filter.
+func (p *listPane) matching() (n int) {
+	for _, g := range p.groups {
+		n += len(g.shown)
+	}
+	if p.kept {
+		n--
+	}
+	return n
 }
 
 // identity of the chosen row: its instance, and its trajectory id (-1: the group).

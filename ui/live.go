@@ -61,9 +61,25 @@ func changesPage(k sessions.Kind) bool {
 	return false
 }
 
+// onlyWatched: another process drives the run, so that what is not recorded yet is
+// not seen here.
+func (w *Workbench) onlyWatched(t sessions.Trajectory) bool {
+	live := t.State == sessions.Running || t.State == sessions.Held || t.State == sessions.Evaluating
+	return live && w.opt.Commands == nil && w.opt.Replay == nil
+}
+
+// noPatch says why there is none yet.
+func (w *Workbench) noPatch(t sessions.Trajectory) string {
+	text := "No patch yet: it is taken when the run stage ends."
+	if w.onlyWatched(t) {
+		text += " What has changed by now is shown only by the process that drives the run."
+	}
+	return text
+}
+
 // readPatch tells an absent patch from an empty one. look, if any, shows what will be
-// in it.
-func readPatch(ctx context.Context, r sessions.Reader, t sessions.Trajectory, look func(ctx context.Context) (*page, error)) (*page, error) {
+// in it; none is said where there is neither.
+func readPatch(ctx context.Context, r sessions.Reader, t sessions.Trajectory, look func(ctx context.Context) (*page, error), none string) (*page, error) {
 	data, err := r.Patch(ctx, t.Key)
 	switch {
 	case err != nil:
@@ -75,7 +91,7 @@ func readPatch(ctx context.Context, r sessions.Reader, t sessions.Trajectory, lo
 		}
 		return p, nil
 	case data == nil:
-		return textPage("No patch yet: it is taken when the run stage ends.", prose, dim), nil
+		return textPage(none, prose, dim), nil
 	case len(data) == 0:
 		return textPage("The patch is empty: nothing in the repository was changed.", prose, dim), nil
 	}

@@ -94,6 +94,30 @@ func TestLooks(t *testing.T) {
 	shows("another trajectory", 5, "No patch yet, and no look at the changes")
 }
 
+// What only the process that drives the run sees is said to be so.
+func TestOnlyWatched(t *testing.T) {
+	f := fakeWhole()
+	f.status.Streams = nil // as in another process
+	b := open(t, f, 120, 40, func(o *Options) { o.Commands = nil })
+	flat := func() string {
+		var rows []string
+		for _, row := range strings.Split(ansi.Strip(b.w.View()), "\n") {
+			if at := strings.LastIndex(row, "││"); at >= 0 {
+				rows = append(rows, strings.Fields(strings.Trim(row[at:], "│▌"))...)
+			}
+		}
+		return strings.Join(rows, " ")
+	}
+	b.keys("jj3")
+	if want := "No patch yet: it is taken when the run stage ends. What has changed by now is shown only by the process that drives the run."; !strings.Contains(flat(), want) {
+		t.Errorf("no %q in %q", want, flat())
+	}
+	b.keys("1j2")
+	if want := "is running. It comes here once it is recorded: only the process that drives the run shows it live."; !strings.Contains(flat(), want) {
+		t.Errorf("no %q in %q", want, flat())
+	}
+}
+
 func TestLookPage(t *testing.T) {
 	text := func(p *page) string {
 		var out []string

@@ -147,12 +147,12 @@ func (w *Workbench) loadPage() tea.Cmd {
 	}
 	w.pageLoading, w.pageStale = true, false
 	from, seen := w.eventsSeq, w.seq
-	r := w.opt.Reader
+	r, none := w.opt.Reader, w.noPatch(t)
 	return w.job(func(ctx context.Context) tea.Msg {
 		m := pageMsg{key: want, seq: from}
 		switch want.tab {
 		case patchTab:
-			m.page, m.err = readPatch(ctx, r, t, look)
+			m.page, m.err = readPatch(ctx, r, t, look, none)
 		case verifierTab:
 			m.page, m.err = readVerifier(ctx, r, t)
 		case eventsTab:

@@ -73,11 +73,7 @@ func (w *Workbench) listTitle() line {
 		l = line{{strong, fmt.Sprintf("%d listed", len(w.list.trajs))}}
 	}
 	if w.list.filter != "" {
-		n := 0
-		for _, g := range w.list.groups {
-			n += len(g.shown)
-		}
-		l.add(warn, fmt.Sprintf(" · %d match %q", n, cleanLine(w.list.filter)))
+		l.add(warn, fmt.Sprintf(" · %d match %q", w.list.matching(), cleanLine(w.list.filter)))
 	}
 	return append(l, w.list.markNote()...)
 }

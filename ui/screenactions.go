@@ -205,9 +205,11 @@ func doCopy(w *Workbench) tea.Cmd {
 }
 
 func doCopyID(w *Workbench) tea.Cmd {
-	text := w.gauges.run.ID
+	text, what := w.gauges.run.ID, "the run's id"
 	if t, ok := w.list.chosen(); ok {
-		text += " " + t.Key.String()
+		text, what = text+" "+t.Key.String(), "the run's id and the name"
+	} else if g, ok := w.list.chosenGroup(); ok {
+		text, what = text+" "+g.instance, "the run's id and the instance's name"
 	}
-	return w.copyText("the run and the name", text)
+	return w.copyText(what, text)
 }

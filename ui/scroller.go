@@ -171,6 +171,22 @@ func (s *scroller) block(d document, w int) *block {
 	return &sec.blocks[i]
 }
 
+// rowText is the row of the block's text that the cursor is on; "" on what is no
+// text, such as the note on what is folded.
+func (s *scroller) rowText(d document, w int) string {
+	b := s.block(d, w)
+	if b == nil {
+		return ""
+	}
+	sec := d.section(s.cursor.section)
+	bi, ri := sec.at(s.cursor.row)
+	rows := sec.rows[bi]
+	if ri >= len(rows) || b.foldable(len(rows)) && !s.folds.open[b.id] && ri == b.fold {
+		return ""
+	}
+	return b.text[rows[ri].from:rows[ri].to]
+}
+
 // fold opens or closes the block under the cursor; open nil toggles it. It
 // reports whether there was something to fold.
 func (s *scroller) fold(d document, w int, open *bool) bool {

@@ -32,6 +32,7 @@ type block struct {
 	raw  string
 	call *sessions.Call // that the block shows, nil in others
 	out  *outputRef     // what the call of the block printed, nil where text is all
+	tool string         // whose answer the block is, "" in others
 
 	lang  lang     // its words are in roles of their own
 	spans []lexeme // of them, once it was drawn

@@ -70,8 +70,15 @@ func (w *Workbench) applyStopped(e sessions.Event) {
 	w.toasts.add(w.now, note, withKey(e.Key, fmt.Sprintf("the model call of turn %d was stopped after %s: %s", p.Turn, took(p.Wall), came)))
 }
 
-// gateHelp says what is ahead of a held trajectory, and whose turn it is.
+// gateHelp says what is ahead of a held trajectory, and whose turn it is; of one
+// that only another process sees, that it is so.
 func (w *Workbench) gateHelp(t sessions.Trajectory) string {
+	if t.State != sessions.Held {
+		if w.onlyWatched(t) {
+			return "It comes here once it is recorded: only the process that drives the run shows it live."
+		}
+		return ""
+	}
 	if w.yours(t) && w.gauges.driven {
 		return "This turn is yours.\na write  A give the model its turns  i inject"
 	}

@@ -11,7 +11,7 @@ import (
 
 // viewTail is the last section of a transcript: what the trajectory is doing
 // now, or how it ended. feedback is what a person injected and no model call
-// has carried yet; ahead, what a held one waits for.
+// has carried yet; ahead, what a held one waits for, or why nothing more is seen.
 func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, ahead string, now time.Time) *section {
 	s := &section{}
 	switch {
@@ -33,7 +33,7 @@ func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, a
 	default:
 		look := looks(t)
 		s.title(line{{look.role, look.glyph + " " + look.word}}, "for "+age(now.Sub(t.Since)))
-		s.note(stateHelp(t))
+		s.note(strings.TrimSpace(stateHelp(t) + "\n" + ahead))
 	}
 	if !t.State.Ended() {
 		for i, text := range feedback {

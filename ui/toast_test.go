@@ -135,6 +135,38 @@ func TestListKeepsItsPlace(t *testing.T) {
 	}
 }
 
+// What is chosen stays chosen when it passes the filter no more: the next key is
+// meant for it. It goes when another row is chosen, or with the filter.
+func TestFilterKeepsTheChosen(t *testing.T) {
+	f := fakeWhole()
+	b := open(t, f, 120, 40, nil)
+	want := sessions.Key{Instance: "sympy-20590", ID: 1}
+	b.w.list.find(want.Instance, want.ID)
+	b.keys("/held<enter>")
+	for i := range f.trajs {
+		if f.trajs[i].Key == want {
+			f.trajs[i].State = sessions.Running
+		}
+	}
+	b.pull()
+	if got := b.w.chosenKey(); got != want {
+		t.Errorf("it goes on: %v is chosen", got)
+	}
+	if view := b.w.View(); !strings.Contains(view, `3 match "held"`) {
+		t.Errorf("it is counted:\n%s", view)
+	}
+	b.keys("<down>")
+	b.pull()
+	if shown := b.rowsShown(); strings.Contains(shown, "sympy 0 1") {
+		t.Errorf("another is chosen, and it is still there: %s", shown)
+	}
+	b.w.list.show(want)
+	b.keys("/held")
+	if got := b.w.chosenKey(); got == want {
+		t.Error("a new filter shows what it does not match")
+	}
+}
+
 func TestFilterTerms(t *testing.T) {
 	for _, c := range []struct {
 		filter string

@@ -186,7 +186,7 @@ func (s *section) observation(id string, o sessions.Observation, out *outputRef)
 	if isPatch(text) {
 		kind = diff
 	}
-	s.add(block{id: id, label: label, labelRole: r, body: body, kind: kind, text: text, fold: foldOutput, out: out})
+	s.add(block{id: id, label: label, labelRole: r, body: body, kind: kind, text: text, fold: foldOutput, out: out, tool: o.Tool})
 	if o.Dropped > 0 {
 		text := thousands(o.Dropped) + " bytes of output are not in what the model saw"
 		if out != nil {

@@ -204,6 +204,32 @@ func TestForCall(t *testing.T) {
 	}
 }
 
+// What is made of a line matches that line as it was printed, and parses.
+func TestForAnswer(t *testing.T) {
+	for _, c := range []struct{ tool, shown, want, printed string }{
+		{"execute_bash", "  E   KeyError: 'a/b' ", `tool=execute_bash obs~/E\s+KeyError: 'a\/b'/`, "x\nE\tKeyError: 'a/b'\n"},
+		{"bash", "", "tool=bash", "anything"},
+		{"str_replace_editor", "    12  def f():", `tool=str_replace_editor obs~/def f\(\):/`, "    13\tdef f():"},
+		{"bash", "FAILED (errors=1)", `tool=bash obs~/FAILED \(errors=1\)/`, "FAILED (errors=1)"},
+		{"bash", "0123456789012345678901234567890123456789xxx", `tool=bash obs~/0123456789012345678901234567890123456789/`, "0123456789012345678901234567890123456789xyz"},
+	} {
+		got := ForAnswer(c.tool, c.shown)
+		if got != c.want {
+			t.Errorf("%q: %s, want %s", c.shown, got, c.want)
+		}
+		parsed, err := Parse(got)
+		if err != nil {
+			t.Fatalf("%s: %v", got, err)
+		}
+		if parsed.String() != got {
+			t.Errorf("%s is read as %s", got, parsed.String())
+		}
+		if parsed.Obs != nil && !parsed.Obs.re.MatchString(c.printed) {
+			t.Errorf("%s does not match %q", got, c.printed)
+		}
+	}
+}
+
 func TestSet(t *testing.T) {
 	s := &Set{}
 	if s.Any() {

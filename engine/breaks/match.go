@@ -183,6 +183,29 @@ func ForCall(tool, arguments string) string {
 	return text
 }
 
+// ForAnswer is a breakpoint on the tool's answers that have the beginning of this
+// line. Blanks in it stand for any: a tab is shown as several.
+func ForAnswer(tool, line string) string {
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return "tool=" + word(tool)
+	}
+	if rest := numbered.ReplaceAllString(line, ""); rest != "" { // the line's number in its file may be another one
+		line = rest
+	}
+	words := gaps.Split(string([]rune(line)[:min(len([]rune(line)), maxFirst)]), -1)
+	for i := range words {
+		words[i] = escape(words[i])
+	}
+	return "tool=" + word(tool) + " obs~/" + strings.Join(words, `\s+`) + "/"
+}
+
+// numbered is how a file's line begins where it is viewed.
+var numbered = regexp.MustCompile(`^\d+(\s{2,}|\t)`)
+
+// gaps are what is one blank to a reader, or looks like several.
+var gaps = regexp.MustCompile(`\s{2,}|[^\S ]`)
+
 // maxFirst is how much of a text a breakpoint made from a call asks for.
 const maxFirst = 40
 

@@ -38,6 +38,14 @@ type modelList struct {
 // has no such model. It chooses the model when none was named and the server
 // has exactly one.
 func (c *Client) Probe(ctx context.Context) (Capabilities, error) {
+	caps, err := c.probe(ctx)
+	if err == nil {
+		c.errors.Store(0) // what it does not support was no failure of a call
+	}
+	return caps, err
+}
+
+func (c *Client) probe(ctx context.Context) (Capabilities, error) {
 	var caps Capabilities
 	owner, err := c.probeModels(ctx, &caps)
 	var e *Error

@@ -121,6 +121,9 @@ func TestProbeSparesTheUnknown(t *testing.T) {
 	if want := []string{"/tokenize", "/v1/chat/completions"}; err != nil || caps.Trainable() || !reflect.DeepEqual(asked, want) {
 		t.Errorf("asked %v, %+v, %v", asked, caps, err)
 	}
+	if n := client.Errors(); n != 0 {
+		t.Errorf("%d errors are counted: what it does not have is no failed call", n)
+	}
 }
 
 // vLLM without a tokenizer refuses to give text; whether it can be told to stop

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -128,16 +129,24 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
   rollbench run --tasks ./tasks --endpoint http://localhost:8000 --model qwen3-32b
   rollbench export latest -o transitions.jsonl
   rollbench doctor                            # what this machine can do`,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       Version,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context()) },
+		// What is set for a command that does not use it is checked all the same.
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if a.flags.config == "" && len(a.flags.set) == 0 {
+				return nil
+			}
+			_, err := a.load()
+			return err
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context()) },
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return bad(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+		return bad(fmt.Errorf("%s; see %s --help", flagProblem(err), cmd.CommandPath()))
 	})
 	a.configFlags(root)
 	a.runFlags(root)
@@ -145,7 +154,39 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
 		a.tasksCommand(), a.validateCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
 		root.AddCommand(c)
 	}
+	completionCommands(root)
 	return root
+}
+
+// knownCommand refuses what is no command, with the nearest ones.
+func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	root.SuggestionsMinimumDistance = 2
+	near := "; rollbench --help lists all"
+	if names := root.SuggestionsFor(args[0]); len(names) > 0 {
+		near = "; did you mean " + strings.Join(names, " or ") + "?"
+	}
+	return bad(fmt.Errorf("unknown command %q%s", args[0], near))
+}
+
+// flagProblem is what is wrong with a flag, in words for those who type it.
+func flagProblem(err error) string {
+	var number *strconv.NumError
+	if !errors.As(err, &number) {
+		return err.Error()
+	}
+	use := "use a number"
+	switch {
+	case errors.Is(number.Err, strconv.ErrRange):
+		use = "it is too large or too small"
+	case number.Func == "ParseBool":
+		use = "use true or false"
+	case number.Func != "ParseFloat":
+		use = "use a whole number"
+	}
+	return strings.Replace(err.Error(), number.Error(), use, 1)
 }
 
 func (a *app) configFlags(c *cobra.Command) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,6 +16,60 @@ func offer(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("cli: no flag to complete: " + err.Error()) // the flags are above every call
 	}
+}
+
+// completionCommands gives the commands that print completion what all others have,
+// and keeps names of files away from where none is meant.
+func completionCommands(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			describeCompletion(c)
+		}
+		if c.ValidArgsFunction == nil {
+			c.ValidArgsFunction = cobra.NoFileCompletions
+		}
+		for _, flag := range []string{"run", "history"} {
+			if c.Name() == "simulate" {
+				complete(c, flag, completeRunOf)
+			}
+		}
+		for _, flag := range []string{"endpoint", "model", "instances", "limit", "turn", "parallel", "from", "address", "line", "pattern", "seed", "temperature", "top-p", "attempt", "number"} {
+			if c.Flags().Lookup(flag) != nil {
+				complete(c, flag, cobra.NoFileCompletions)
+			}
+		}
+	}
+}
+
+// complete a flag that has no completion yet.
+func complete(c *cobra.Command, flag string, by cobra.CompletionFunc) {
+	if _, has := c.GetFlagCompletionFunc(flag); has {
+		return
+	}
+	if err := c.RegisterFlagCompletionFunc(flag, by); err != nil {
+		panic("cli: no flag to complete: " + err.Error()) // the callers know the flags
+	}
+}
+
+func describeCompletion(c *cobra.Command) {
+	c.Short = "Print the completion of commands, flags, runs and keys for a shell"
+	c.Example = "  source <(rollbench completion bash)\n  rollbench completion zsh > \"${fpath[1]}/_rollbench\"\n  rollbench completion fish > ~/.config/fish/completions/rollbench.fish"
+	c.Args = nil
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return bad(fmt.Errorf("no completion for %q: use bash, zsh, fish or powershell", args[0]))
+		}
+		return c.Help()
+	}
+	for _, shell := range c.Commands() {
+		shell.Example = "  rollbench completion " + shell.Name()
+	}
+}
+
+// completeRunOf offers the runs as the value of a flag.
+func completeRunOf(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return completeRuns(cmd, nil, begun)
 }
 
 // completeRuns offers the ids of the runs there are, once.

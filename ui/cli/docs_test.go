@@ -46,7 +46,7 @@ func commandReference() string {
 	root := a.root()
 	root.InitDefaultHelpCmd()
 	for _, c := range append([]*cobra.Command{root}, root.Commands()...) {
-		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
+		if c.Hidden || c.Name() == "help" {
 			continue
 		}
 		var help bytes.Buffer
@@ -59,6 +59,40 @@ func commandReference() string {
 		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", c.CommandPath(), strings.TrimRight(help.String(), "\n")+"\n")
 	}
 	return b.String()
+}
+
+// --help of every command shows how it is called.
+func TestEveryCommandHasAnExample(t *testing.T) {
+	a := &app{in: os.Stdin, out: io.Discard, err: io.Discard}
+	var look func(c *cobra.Command)
+	look = func(c *cobra.Command) {
+		if c.Name() != "help" && !strings.Contains(c.Example, c.CommandPath()) {
+			t.Errorf("%s has no example of itself: %q", c.CommandPath(), c.Example)
+		}
+		for _, sub := range c.Commands() {
+			look(sub)
+		}
+	}
+	look(a.root())
+}
+
+// A terminal that cannot move its cursor gets progress lines.
+func TestDumbTerminal(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	defer terminal.Close()
+	a := &app{in: terminal, out: terminal}
+	for kind, want := range map[string]bool{"xterm-256color": true, "linux": true, "": true, "dumb": false} {
+		t.Setenv("TERM", kind)
+		if !a.onTerminal() {
+			t.Skip("the terminal's own side is none here")
+		}
+		if got := a.canDraw(); got != want {
+			t.Errorf("TERM=%s: draws %v, want %v", kind, got, want)
+		}
+	}
 }
 
 // Every key of the configuration is in config.toml, or named in its comments.

@@ -101,6 +101,10 @@ func (a *app) terminal() check {
 		k.detail = "standard input or output is no terminal"
 		return k
 	}
+	if !a.canDraw() {
+		k.detail = "TERM=dumb: this one cannot move its cursor"
+		return k
+	}
 	w, h, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {
 		k.detail = "its size is unknown: " + err.Error()

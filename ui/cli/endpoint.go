@@ -57,7 +57,7 @@ func (ep *endpoint) urls() string {
 func (a *app) openEndpoint(ctx context.Context, c *config, close *closers) (*endpoint, error) {
 	ep := &endpoint{}
 	if c.Generator.Human && c.noEndpoint() {
-		if a.flags.headless || !a.onTerminal() {
+		if a.flags.headless || !a.canDraw() {
 			return nil, bad(errors.New("generator.human without an endpoint.url: a person writes every turn, in the workbench; start it in a terminal and without --headless"))
 		}
 		return ep, nil

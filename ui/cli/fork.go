@@ -43,7 +43,7 @@ nobody could decide).`,
   rollbench fork r-1129-1842 demo-1#2 --turn 7 -n 2 --feedback 'Leave the tests alone.' --temperature 1.2`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return bad(fmt.Errorf("%s takes RUN and INSTANCE#J, got %d arguments; see %s --help", cmd.CommandPath(), len(args), cmd.CommandPath()))
+				return bad(fmt.Errorf("%s takes RUN and INSTANCE#J, got %d arguments; see %s --help", cmd.Name(), len(args), cmd.CommandPath()))
 			}
 			return nil
 		},
@@ -96,7 +96,7 @@ func (a *app) fork(ctx context.Context, id, name string, f forkFlags) error {
 	if a.flags.json {
 		a.flags.headless = true
 	}
-	o, err := f.options(a.flags.headless || !a.onTerminal())
+	o, err := f.options(a.flags.headless || !a.canDraw())
 	if err != nil {
 		return bad(err)
 	}

@@ -23,8 +23,8 @@ read as it is there.`,
 		Args:              atMostOne,
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if !a.onTerminal() {
-				return bad(errors.New("open needs a terminal; use `rollbench ls` or `rollbench export` without one"))
+			if !a.canDraw() {
+				return bad(errors.New("open needs a terminal that can draw; use `rollbench ls` or `rollbench export` without one"))
 			}
 			c, err := a.load()
 			if err != nil {

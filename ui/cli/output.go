@@ -29,7 +29,7 @@ standard error. Where the model saw all of it, what the model saw is printed.`,
   rollbench output latest flask-4045#2 7 --attempt 1 > out.txt`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 3 || len(args) > 4 {
-				return bad(fmt.Errorf("%s takes RUN TRAJECTORY TURN and perhaps CALL, got %d arguments; see %s --help", cmd.CommandPath(), len(args), cmd.CommandPath()))
+				return bad(fmt.Errorf("%s takes RUN TRAJECTORY TURN and perhaps CALL, got %d arguments; see %s --help", cmd.Name(), len(args), cmd.CommandPath()))
 			}
 			return nil
 		},

@@ -47,7 +47,7 @@ Without a screen, or with --headless, each trajectory's end is a line.`,
 				return bad(err)
 			}
 			defer func() { err = errors.Join(err, p.Close()) }()
-			if a.flags.headless || !a.onTerminal() {
+			if a.flags.headless || !a.canDraw() {
 				return a.tellReplay(cmd.Context(), p)
 			}
 			return a.showReplay(cmd.Context(), p)

@@ -73,7 +73,7 @@ func (a *app) nothingLeft(ctx context.Context, id string) (over bool, err error)
 
 func atMostOne(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return bad(fmt.Errorf("%s takes one RUN, got %d; see %s --help", cmd.CommandPath(), len(args), cmd.CommandPath()))
+		return bad(fmt.Errorf("%s takes one RUN, got %d; see %s --help", cmd.Name(), len(args), cmd.CommandPath()))
 	}
 	return nil
 }

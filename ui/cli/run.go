@@ -38,7 +38,7 @@ func (a *app) runCommand() *cobra.Command {
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return bad(fmt.Errorf("%s takes no argument, got %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath()))
+		return bad(fmt.Errorf("%s takes no argument, got %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath()))
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (a *app) work(ctx context.Context, w *work) (err error) {
 			err = &exit{1, failed}
 		}
 	}()
-	if a.flags.headless || !a.onTerminal() {
+	if a.flags.headless || !a.canDraw() {
 		err = a.headless(ctx, w)
 	} else {
 		err = a.screen(ctx, w)
@@ -97,6 +97,10 @@ func (a *app) work(ctx context.Context, w *work) (err error) {
 	}
 	return nil
 }
+
+// canDraw reports whether there is a screen to draw on: a dumb terminal (an editor's
+// shell, say) cannot move its cursor.
+func (a *app) canDraw() bool { return a.onTerminal() && os.Getenv("TERM") != "dumb" }
 
 func (a *app) onTerminal() bool {
 	out, ok := a.out.(*os.File)
