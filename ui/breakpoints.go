@@ -31,16 +31,16 @@ func doBreak(w *Workbench) tea.Cmd {
 	return nil
 }
 
-// breakHere is a breakpoint on calls like the one under the cursor, else the one
-// that waits, else the last tool; "" where there is none.
+// breakHere is a breakpoint on calls like the one under the cursor or of the turn it
+// is in, else the one that waits, else the last tool; "" where there is none.
 func (w *Workbench) breakHere() string {
 	t, ok := w.list.chosen()
 	if !ok || w.sheet != nil {
 		return ""
 	}
 	if s := w.scroller(); s != nil && w.focus == viewFocus {
-		if b := s.block(w.document(), w.viewWidth()); b != nil && b.call != nil {
-			return engine.BreakpointFor(b.call.Name, b.call.Arguments)
+		if c := s.call(w.document(), w.viewWidth()); c != nil {
+			return engine.BreakpointFor(c.Name, c.Arguments)
 		}
 	}
 	switch {
