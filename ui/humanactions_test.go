@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"rollbench/engine"
@@ -127,6 +129,36 @@ func TestHumanIsShown(t *testing.T) {
 	b.pull()
 	if said, _ := b.w.toasts.shown(b.w.now); said.text != "flask-4045#2: the model call of turn 3 was stopped after 2.0 s: 1 token that had come is dropped" {
 		t.Errorf("says %q", said.text)
+	}
+}
+
+// Who writes the first turn reads the task above it; later the first turn shows it.
+func TestTaskIsShown(t *testing.T) {
+	b := open(t, fakeWhole(), 120, 40, func(o *Options) {
+		o.Task = func(k sessions.Key) string { return "Mend \x1b[31m" + k.String() }
+	})
+	b.keys("/xarray-3305#2<enter>")
+	if view := ansi.Strip(b.w.View()); !strings.Contains(view, "task       Mend xarray-3305#2") {
+		t.Errorf("no task:\n%s", view)
+	}
+	b.keys("<esc>/sympy-20590#2<enter>")
+	if view := ansi.Strip(b.w.View()); strings.Contains(view, "Mend") {
+		t.Errorf("the task after its turn:\n%s", view)
+	}
+}
+
+// The state has the columns that the keys leave.
+func TestBottomRoom(t *testing.T) {
+	b := open(t, fakeWhole(), 80, 24, nil)
+	b.keys("jj")
+	rows := strings.Split(ansi.Strip(b.w.View()), "\n")
+	if last := rows[len(rows)-1]; strings.Contains(last, "    ") {
+		t.Errorf("columns are left, and the state is cut: %q", last)
+	}
+	b.keys("X")
+	rows = strings.Split(ansi.Strip(b.w.View()), "\n")
+	if last := rows[len(rows)-1]; !strings.Contains(last, "tool=execute_bash args~/rm/") {
+		t.Errorf("the state is cut: %q", last)
 	}
 }
 
