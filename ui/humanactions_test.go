@@ -132,6 +132,20 @@ func TestHumanIsShown(t *testing.T) {
 	}
 }
 
+// In a run without an endpoint nobody else could have a person's turns.
+func TestWithoutModel(t *testing.T) {
+	f := fakeWhole()
+	f.status.Human, f.status.Endpoints = map[string]bool{"sympy-20590#2": true}, nil
+	b := open(t, f, 120, 40, withTools)
+	b.keys(early)
+	b.asks("A", "", "A: the run has no endpoint: every turn is yours to write")
+	b.asks("S", "", "S: sympy-20590#2 is held already: a writes its turn")
+	b.asks("c", "", "c: this turn is yours: a writes it")
+	if strings.Contains(b.w.View(), "A give the model") {
+		t.Error("its turns can be given to a model that there is not")
+	}
+}
+
 // Who writes the first turn reads the task above it; later the first turn shows it.
 func TestTaskIsShown(t *testing.T) {
 	b := open(t, fakeWhole(), 120, 40, func(o *Options) {

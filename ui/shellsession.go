@@ -50,7 +50,7 @@ func (s *shellSession) Run() (err error) {
 		_, werr := io.WriteString(tty, soberUp)
 		err = errors.Join(err, werr, restore())
 	}()
-	note := clean(s.shell.Note()) + "\nexit or ctrl+d leaves it, which ends what was started in it; ctrl+] leaves at once.\n\n"
+	note := clean(s.shell.Note()) + "\nexit or ctrl+d leaves, ctrl+] leaves at once; what was started in it then ends.\n\n"
 	if _, err := io.WriteString(tty, "\x1b[2J\x1b[H"+strings.ReplaceAll(note, "\n", "\r\n")); err != nil {
 		return err
 	}
