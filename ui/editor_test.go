@@ -174,3 +174,13 @@ func TestEditorHead(t *testing.T) {
 		}
 	}
 }
+
+// A line that is longer than its field is seen whole while it is typed.
+func TestLongLineInForm(t *testing.T) {
+	b := open(t, fakeWhole(), 80, 24, nil)
+	b.keys("b<ctrl+u>tool=str_replace_editor args~/a long expression that needs more than one row of it/")
+	view := ansi.Strip(b.w.View())
+	if !strings.Contains(view, "▏ tool=str_replace_editor args~/a long") || !strings.Contains(view, "row of it/") {
+		t.Errorf("the line is cut:\n%s", view)
+	}
+}

@@ -250,10 +250,13 @@ const fieldName = 12
 func (f *form) rowsFor(i, w, left int) int {
 	need := func(j int) int {
 		fd := &f.fields[j]
-		if fd.single {
+		rows, _ := fd.layout(max(w-2, 1))
+		switch {
+		case fd.single && j == f.at: // all of a line that is being typed
+			return min(len(rows), 3)
+		case fd.single:
 			return 1
 		}
-		rows, _ := fd.layout(max(w-2, 1))
 		if j != f.at {
 			return len(rows)
 		}
