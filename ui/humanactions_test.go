@@ -195,3 +195,13 @@ func TestHumanScreens(t *testing.T) {
 		}
 	}
 }
+
+// Two escapes that come at once are two.
+func TestTwoEscapes(t *testing.T) {
+	b := open(t, fakeWhole(), 120, 40, nil)
+	b.keys("jj/rm<enter>?")
+	b.send(tea.KeyMsg{Type: tea.KeyEsc, Alt: true})
+	if b.w.sheet != nil || strings.Contains(b.w.View(), `match "rm"`) {
+		t.Errorf("something is still open:\n%s", ansi.Strip(b.w.View()))
+	}
+}
