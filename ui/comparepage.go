@@ -209,7 +209,7 @@ func lasted(t sessions.Trajectory, tools time.Duration) string {
 	if t.State.Ended() && !t.Started.IsZero() && !t.Ended.IsZero() {
 		return took(t.Ended.Sub(t.Started))
 	}
-	return "…" + took(tools)
+	return "≥" + took(tools)
 }
 
 // parted says where a trajectory parts from the first one: by its calls, by the ids
