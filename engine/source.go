@@ -32,6 +32,15 @@ func (e *Engine) SearchSource(ctx context.Context, key sessions.Key, q search.Qu
 	return answer, hits, err
 }
 
+// Task is what the policy is told of the trajectory's instance; "" where there is none.
+func (e *Engine) Task(key sessions.Key) string {
+	t, err := e.find(key)
+	if err != nil {
+		return ""
+	}
+	return t.in.Instruction
+}
+
 // lookBytes is how much of a patch is shown before it is taken, in bytes.
 const lookBytes = 1 << 20
 

@@ -200,7 +200,7 @@ func (w *Workbench) settle() {
 	if t, one := w.list.chosen(); one {
 		w.turns.point(t.Key, t.Attempt)
 		w.turns.last = max(w.turns.last, t.Turn)
-		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], w.gateHelp(t), w.now)
+		w.turns.tail = viewTail(t, w.stream(), w.feedback[t.Key], w.gateHelp(t), w.taskAhead(t), w.now)
 		w.turns.leads(t, w.forks.rebuilt[t.Key])
 		if w.turns.last > 0 { // even unseen: the call that waits is in it
 			w.turns.section(w.turns.last - 1)

@@ -16,9 +16,13 @@ func (w *Workbench) bottomLine(cols int) string {
 	if t, ok := w.list.chosen(); ok && t.Held == sessions.HeldBreakpoint {
 		least = 24 // which breakpoint it is must be seen
 	}
+	whole := left
 	left = clip(left, max(min(left.width(), room/3), min(least, room)))
-	l := append(line{{plain, " "}}, left...)
 	keys := w.barKeys(room - left.width() - 4)
+	if len(keys) > 0 { // what the keys leave is the state's
+		left = clip(whole, max(left.width(), room-4-keys.width()))
+	}
+	l := append(line{{plain, " "}}, left...)
 	if len(keys) > 0 {
 		l.add(dim, " │ ")
 		l = append(l, keys...)

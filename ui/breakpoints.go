@@ -31,9 +31,9 @@ func doBreak(w *Workbench) tea.Cmd {
 	return nil
 }
 
-// breakHere is a breakpoint on calls like the one under the cursor or on answers
-// with the line under it, else on the call that waits, else on the last tool; ""
-// where there is none.
+// breakHere is a breakpoint on calls like the one under the cursor, on answers with
+// the line under it, or on calls like that of the turn it is in, else on the call that
+// waits, else on the last tool; "" where there is none.
 func (w *Workbench) breakHere() string {
 	t, ok := w.list.chosen()
 	if !ok || w.sheet != nil {
@@ -46,6 +46,10 @@ func (w *Workbench) breakHere() string {
 			return engine.BreakpointFor(b.call.Name, b.call.Arguments)
 		case b.tool != "":
 			return engine.BreakpointForAnswer(b.tool, s.rowText(w.document(), w.viewWidth()))
+		default:
+			if c := s.call(w.document(), w.viewWidth()); c != nil {
+				return engine.BreakpointFor(c.Name, c.Arguments)
+			}
 		}
 	}
 	switch {

@@ -18,6 +18,7 @@ func TestSetBreakpoint(t *testing.T) {
 		{"by F9, changed", "jj<f9><ctrl+u>turn>=5 every=3<enter>", "break 0 turn>=5 every=3", "breakpoint set: turn>=5 every=3"},
 		{"of a call further up", "jj<enter>g}}}<down>b<ctrl+s>", `break 0 tool=execute_bash args~/python -m pytest -q tests\/test_blueprint/`, `breakpoint set: tool=execute_bash args~/python -m pytest -q tests\/test_blueprint/`},
 		{"of a line it answered", "jj<enter>g}}}<down><down><down><down>b<ctrl+s>", `break 0 tool=execute_bash obs~/FAILED tests\/test_blueprints\.py::test_do/`, `breakpoint set: tool=execute_bash obs~/FAILED tests\/test_blueprints\.py::test_do/`},
+		{"of the turn whose heading has the cursor", "jj<enter>g}}}b<ctrl+s>", `break 0 tool=execute_bash args~/python -m pytest -q tests\/test_blueprint/`, `breakpoint set: tool=execute_bash args~/python -m pytest -q tests\/test_blueprint/`},
 		{"of what runs", "jjjb<ctrl+s>", "break 0 tool=str_replace_editor", "breakpoint set: tool=str_replace_editor"},
 		{"for nothing", "kb<ctrl+s>", "", "a breakpoint needs a condition: tool=bash  args~/rm -rf/  obs~/error/  turn>=5  context>80%  error=timeout  malformed  reward<1 log  at=after-tool  in=INSTANCE#0  every=3  log"},
 		{"a broken one", "b<ctrl+u>args~/(/<enter>", "", "args~/(/: error parsing regexp: missing closing ): `(`"},

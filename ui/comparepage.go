@@ -144,7 +144,7 @@ func memberPrint(list []sessions.Trajectory) (sum int64) {
 // outcomes are how each ended, what it used, and where it parts from the first.
 func (v *compareView) outcomes(cols int) *section {
 	s := &section{labels: 1}
-	s.add(block{id: "outcomes", kind: heading, title: line{{strong, "outcomes"}}, right: line{{dim, fmt.Sprintf("parts from #%d in turn …", v.members[0].ID)}}})
+	s.add(block{id: "outcomes", kind: heading, title: line{{strong, "outcomes"}}, right: line{{dim, fmt.Sprintf("parts from #%d: in which turn", v.members[0].ID)}}})
 	wide := cols >= 100
 	names := pad("  #", 4) + pad("ended by", howWide(wide)) + "    " + padLeft("reward", 7) + padLeft("turns", 6) + padLeft("tokens", 7)
 	if wide {
@@ -209,7 +209,7 @@ func lasted(t sessions.Trajectory, tools time.Duration) string {
 	if t.State.Ended() && !t.Started.IsZero() && !t.Ended.IsZero() {
 		return took(t.Ended.Sub(t.Started))
 	}
-	return "…" + took(tools)
+	return "≥" + took(tools)
 }
 
 // parted says where a trajectory parts from the first one: by its calls, by the ids

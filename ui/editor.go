@@ -195,12 +195,12 @@ type cell struct {
 	at   int // rune index in its line
 }
 
-// render h rows of w columns, scrolled to the cursor, which is drawn in
-// reverse where the field has the keys.
+// render h rows of w columns: where the field has the keys scrolled to the cursor,
+// which is drawn in reverse; else its beginning and how much more there is.
 func (e *editor) render(t *theme, w, h int, hasFocus bool) []string {
 	rows, cy := e.layout(w)
-	if e.single && !hasFocus {
-		cy = 0 // its beginning says what it is
+	if !hasFocus && len(rows) > h {
+		return renderHead(t, rows, w, h)
 	}
 	e.top = min(e.top, cy)
 	if cy >= e.top+h {
@@ -222,6 +222,25 @@ func (e *editor) render(t *theme, w, h int, hasFocus bool) []string {
 		out = append(out, t.fit(l, w))
 	}
 	return out
+}
+
+// renderHead draws the first rows of a text that has more of them.
+func renderHead(t *theme, rows []editorRow, w, h int) []string {
+	text := func(r editorRow) string {
+		var b strings.Builder
+		for _, c := range r.cells {
+			b.WriteString(c.text)
+		}
+		return b.String()
+	}
+	if h == 1 {
+		return []string{t.fit(line{{plain, cut(text(rows[0])+"…", w)}}, w)}
+	}
+	out := make([]string, 0, h)
+	for _, r := range rows[:h-1] {
+		out = append(out, t.fit(line{{plain, text(r)}}, w))
+	}
+	return append(out, t.fit(line{{dim, foldNote(len(rows) - h + 1)}}, w))
 }
 
 type editorRow struct{ cells []cell }

@@ -148,3 +148,39 @@ func FuzzViewCall(f *testing.F) {
 	f.Add("bash", `{"command":null}`)
 	f.Fuzz(func(_ *testing.T, name, args string) { viewCall(callOf(name, args)) })
 }
+
+// A field without the keys shows how its text begins and how much more there is: with
+// its cursor at the end, a text that ends with empty lines would look like none.
+func TestEditorHead(t *testing.T) {
+	th := testTheme("none")
+	for _, c := range []struct {
+		text   string
+		single bool
+		h      int
+		want   string
+	}{
+		{"one\ntwo\nthree\n\n\n", false, 3, "one|two|⋯ 4 more rows"},
+		{"one\ntwo\n\n", false, 4, "one|two||"},
+		{"one\ntwo", false, 1, "one …"},
+		{"a text that is longer than its row", true, 1, "a text that is longe…"},
+	} {
+		e := newEditor(c.text, c.single)
+		rows := e.render(&th, 21, c.h, false)
+		for i := range rows {
+			rows[i] = strings.TrimRight(ansi.Strip(rows[i]), " ")
+		}
+		if got := strings.Join(rows, "|"); got != c.want {
+			t.Errorf("%q in %d rows: %q, want %q", c.text, c.h, got, c.want)
+		}
+	}
+}
+
+// A line that is longer than its field is seen whole while it is typed.
+func TestLongLineInForm(t *testing.T) {
+	b := open(t, fakeWhole(), 80, 24, nil)
+	b.keys("b<ctrl+u>tool=str_replace_editor args~/a long expression that needs more than one row of it/")
+	view := ansi.Strip(b.w.View())
+	if !strings.Contains(view, "▏ tool=str_replace_editor args~/a long") || !strings.Contains(view, "row of it/") {
+		t.Errorf("the line is cut:\n%s", view)
+	}
+}

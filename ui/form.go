@@ -201,7 +201,7 @@ func (f *form) render(t *theme, w, h int) []string {
 	if f.failed != "" {
 		end = append(end, t.fit(line{{fail, "✘ " + f.failed}}, w))
 	}
-	end = append(end, t.fit(f.keys(), w))
+	end = append(end, t.fit(f.keys(w), w))
 	fields, at := f.renderFields(t, w, max(f.room-len(rows)-1, len(f.fields)))
 	if over := len(rows) + len(fields) + len(end) - h; over > 0 { // the field with the keys stays in sight
 		from := min(at, over)
@@ -250,11 +250,14 @@ const fieldName = 12
 func (f *form) rowsFor(i, w, left int) int {
 	need := func(j int) int {
 		fd := &f.fields[j]
-		if fd.single && j != f.at {
+		rows, _ := fd.layout(max(w-2, 1))
+		switch {
+		case fd.single && j == f.at: // all of a line that is being typed
+			return min(len(rows), 3)
+		case fd.single:
 			return 1
 		}
-		rows, _ := fd.layout(max(w-2, 1))
-		if fd.single || j != f.at {
+		if j != f.at {
 			return len(rows)
 		}
 		return max(len(rows), 2) // the field does not grow under the first new line
@@ -271,19 +274,36 @@ func (f *form) rowsFor(i, w, left int) int {
 	return max(min(need(i), left-others), 1)
 }
 
-func (f *form) keys() line {
-	l := line{{strong, "ctrl+s"}, {dim, " send  "}, {strong, "esc"}, {dim, " leave  "}, {strong, "ctrl+e"}, {dim, " $EDITOR"}}
+// keys that act in the form, closer to each other where there is little room.
+func (f *form) keys(w int) line {
+	items := [][2]string{{"ctrl+s", "send"}, {"esc", "leave"}, {"ctrl+e", "$EDITOR"}}
 	if f.swap != nil {
-		l = append(l, line{{strong, "  ctrl+t"}, {dim, " JSON"}}...)
+		items = append(items, [2]string{"ctrl+t", "JSON"})
 	}
 	if f.more != nil {
-		l = append(l, line{{strong, "  ctrl+o"}, {dim, " +call"}}...)
+		items = append(items, [2]string{"ctrl+o", "+call"})
 	}
-	switch {
-	case f.more != nil:
-		l = append(l, line{{strong, "  tab"}, {dim, fmt.Sprintf(" %d/%d", f.at+1, len(f.fields))}}...)
-	case len(f.fields) > 1:
-		l = append(l, line{{strong, "  tab"}, {dim, fmt.Sprintf(" field %d/%d", f.at+1, len(f.fields))}}...)
+	if len(f.fields) > 1 {
+		items = append(items, [2]string{"tab", fmt.Sprintf("field %d/%d", f.at+1, len(f.fields))})
+	}
+	l := keyLine(items, "  ")
+	if l.width() > w {
+		items[len(items)-1][1] = fmt.Sprintf("%d/%d", f.at+1, len(f.fields))
+		l = keyLine(items, "  ")
+	}
+	if l.width() > w {
+		l = keyLine(items, " ")
+	}
+	return l
+}
+
+func keyLine(items [][2]string, gap string) (l line) {
+	for i, it := range items {
+		if i == len(items)-1 {
+			gap = ""
+		}
+		l.add(strong, it[0])
+		l.add(dim, " "+it[1]+gap)
 	}
 	return l
 }

@@ -15,7 +15,7 @@ func humanKeys() []binding {
 		{Binding: on("write this turn yourself, or replace the reply that waits", "a"), name: "write", scope: debugger, can: canWrite, do: doWrite},
 		{Binding: on("repeat the last step: into, over, out or continue", "."), name: "again", scope: debugger, can: canRepeat, do: doRepeat},
 		{Binding: on("stop now: give up the model call under way; on a group's heading, of all", "S"), name: "stop now", scope: debugger, can: canStop, do: doStop},
-		{Binding: on("write all turns of it yourself, or give the model its turns back", "A"), name: "your turns", scope: debugger, can: canInject, do: doHuman},
+		{Binding: on("write all turns of it yourself, or give the model its turns back", "A"), name: "your turns", scope: debugger, can: canHuman, do: doHuman},
 		{Binding: on("open a shell in its sandbox, or in a copy of it", "$"), verb: "shell", scope: debugger, danger: true, can: canShell, do: doShell},
 	}
 }
@@ -37,9 +37,17 @@ func canGoOn(w *Workbench) string {
 		return why
 	}
 	if t, _ := w.list.chosen(); w.yours(t) {
+		if w.modelless() {
+			return "this turn is yours: a writes it"
+		}
 		return "this turn is yours: a writes it, A gives the model its turns back"
 	}
 	return ""
+}
+
+// modelless: the run has no endpoint that could be asked for a turn.
+func (w *Workbench) modelless() bool {
+	return w.gauges.status != nil && len(w.gauges.status.Endpoints) == 0
 }
 
 // canWrite needs a turn that has not been asked for, or a reply that waits.
@@ -54,6 +62,17 @@ func canWrite(w *Workbench) string {
 		return "no turn waits to be written: it is held at " + string(t.HeldAt) + " (n goes to the next one)"
 	case w.turns.answered:
 		return "its call is rejected already: c goes on"
+	}
+	return ""
+}
+
+// canHuman: where there is no endpoint nobody else could have them.
+func canHuman(w *Workbench) string {
+	if why := canInject(w); why != "" {
+		return why
+	}
+	if t, _ := w.list.chosen(); w.modelless() && w.human(t.Key) {
+		return "the run has no endpoint: every turn is yours to write"
 	}
 	return ""
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"rollbench/engine"
@@ -130,6 +132,50 @@ func TestHumanIsShown(t *testing.T) {
 	}
 }
 
+// In a run without an endpoint nobody else could have a person's turns.
+func TestWithoutModel(t *testing.T) {
+	f := fakeWhole()
+	f.status.Human, f.status.Endpoints = map[string]bool{"sympy-20590#2": true}, nil
+	b := open(t, f, 120, 40, withTools)
+	b.keys(early)
+	b.asks("A", "", "A: the run has no endpoint: every turn is yours to write")
+	b.asks("S", "", "S: sympy-20590#2 is held already: a writes its turn")
+	b.asks("c", "", "c: this turn is yours: a writes it")
+	if strings.Contains(b.w.View(), "A give the model") {
+		t.Error("its turns can be given to a model that there is not")
+	}
+}
+
+// Who writes the first turn reads the task above it; later the first turn shows it.
+func TestTaskIsShown(t *testing.T) {
+	b := open(t, fakeWhole(), 120, 40, func(o *Options) {
+		o.Task = func(k sessions.Key) string { return "Mend \x1b[31m" + k.String() }
+	})
+	b.keys("/xarray-3305#2<enter>")
+	if view := ansi.Strip(b.w.View()); !strings.Contains(view, "task       Mend xarray-3305#2") {
+		t.Errorf("no task:\n%s", view)
+	}
+	b.keys("<esc>/sympy-20590#2<enter>")
+	if view := ansi.Strip(b.w.View()); strings.Contains(view, "Mend") {
+		t.Errorf("the task after its turn:\n%s", view)
+	}
+}
+
+// The state has the columns that the keys leave.
+func TestBottomRoom(t *testing.T) {
+	b := open(t, fakeWhole(), 80, 24, nil)
+	b.keys("jj")
+	rows := strings.Split(ansi.Strip(b.w.View()), "\n")
+	if last := rows[len(rows)-1]; strings.Contains(last, "    ") {
+		t.Errorf("columns are left, and the state is cut: %q", last)
+	}
+	b.keys("X")
+	rows = strings.Split(ansi.Strip(b.w.View()), "\n")
+	if last := rows[len(rows)-1]; !strings.Contains(last, "tool=execute_bash args~/rm/") {
+		t.Errorf("the state is cut: %q", last)
+	}
+}
+
 // Every dialog at the sizes that people have.
 func TestHumanScreens(t *testing.T) {
 	for _, v := range []struct{ name, keys string }{
@@ -147,5 +193,15 @@ func TestHumanScreens(t *testing.T) {
 			b.keys(v.keys)
 			b.check(v.name + "-" + size)
 		}
+	}
+}
+
+// Two escapes that come at once are two.
+func TestTwoEscapes(t *testing.T) {
+	b := open(t, fakeWhole(), 120, 40, nil)
+	b.keys("jj/rm<enter>?")
+	b.send(tea.KeyMsg{Type: tea.KeyEsc, Alt: true})
+	if b.w.sheet != nil || strings.Contains(b.w.View(), `match "rm"`) {
+		t.Errorf("something is still open:\n%s", ansi.Strip(b.w.View()))
 	}
 }

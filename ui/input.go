@@ -7,6 +7,10 @@ import (
 // typed splits what the terminal delivered as one piece: held keys and slow
 // lines bring several at once. A paste stays whole.
 func (w *Workbench) typed(m tea.KeyMsg) tea.Cmd {
+	if m.Type == tea.KeyEsc && m.Alt { // two that came at once, as over a slow link
+		esc := tea.KeyMsg{Type: tea.KeyEsc}
+		return tea.Sequence(w.key(esc), w.key(esc))
+	}
 	if m.Type != tea.KeyRunes || m.Paste || len(m.Runes) < 2 {
 		return w.key(m)
 	}

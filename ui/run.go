@@ -31,6 +31,8 @@ type Options struct {
 	Runs     Runs                 // nil: this run cannot be compared with others
 	Tools    []engine.Tool        // of the policy; nil: not known
 	Look     Looker               // nil: nobody can look into a sandbox
+	// Task is what a trajectory's policy is told; nil: not known before its first turn.
+	Task func(sessions.Key) string
 	// Spell gives texts of ids that the session does not know, as far as they can be
 	// told; nil: they are not.
 	Spell func(ctx context.Context, ids []int32) (map[int32]string, error)

@@ -1,5 +1,7 @@
 package ui
 
+import "rollbench/sessions"
+
 // document is what a scroller shows: sections that may not be loaded yet.
 type document interface {
 	count() int
@@ -185,6 +187,29 @@ func (s *scroller) rowText(d document, w int) string {
 		return ""
 	}
 	return b.text[rows[ri].from:rows[ri].to]
+}
+
+// call of the section under the cursor: the last one down to the cursor, as an answer
+// is to the call above it, else the first; nil where there is none.
+func (s *scroller) call(d document, w int) (c *sessions.Call) {
+	under := s.block(d, w)
+	if under == nil {
+		return nil
+	}
+	passed := false
+	for i, blocks := 0, d.section(s.cursor.section).blocks; i < len(blocks); i++ {
+		if passed && c != nil {
+			return c
+		}
+		if !passed && blocks[i].kind == heading { // of another reply to the same prompt
+			c = nil
+		}
+		if blocks[i].call != nil {
+			c = blocks[i].call
+		}
+		passed = passed || &blocks[i] == under
+	}
+	return c
 }
 
 // fold opens or closes the block under the cursor; open nil toggles it. It

@@ -222,16 +222,29 @@ func foldNote(n int) string {
 	return "⋯ " + thousands(int64(n)) + " more rows"
 }
 
-// headingLine is title ── right, filled with a rule.
+// headingLine is title ── right, filled with a rule. Parts of right that have no room
+// are left out, the last one first.
 func headingLine(b *block, w int) line {
-	l := append(line{}, b.title...)
-	rule := w - l.width() - b.right.width() - 3
+	l, right := append(line{}, b.title...), append(line{}, b.right...)
+	for right.width() > 0 && w-l.width()-right.width() < 3 {
+		right = shorter(right)
+	}
+	rule := w - l.width() - right.width() - 3
 	if rule < 0 {
 		return l
 	}
 	l.add(dim, " "+strings.Repeat("─", rule)+" ")
-	l = append(l, b.right...)
-	return l
+	return append(l, right...)
+}
+
+// shorter is a line without its last part.
+func shorter(l line) line {
+	last := &l[len(l)-1]
+	if i := strings.LastIndex(last.text, " · "); i >= 0 {
+		last.text = last.text[:i]
+		return l
+	}
+	return l[:len(l)-1]
 }
 
 // rowRole colours diff rows by the line they belong to.

@@ -64,7 +64,10 @@ func (w *Workbench) applyStopped(e sessions.Event) {
 		return
 	}
 	came := "how much had come is not known"
-	if p.Tokens != nil {
+	switch {
+	case p.Tokens != nil && *p.Tokens == 0:
+		came = "nothing of the reply had come"
+	case p.Tokens != nil:
 		came = plural(*p.Tokens, "token that had come is dropped", "tokens that had come are dropped")
 	}
 	w.toasts.add(w.now, note, withKey(e.Key, fmt.Sprintf("the model call of turn %d was stopped after %s: %s", p.Turn, took(p.Wall), came)))
@@ -80,6 +83,9 @@ func (w *Workbench) gateHelp(t sessions.Trajectory) string {
 		return ""
 	}
 	if w.yours(t) && w.gauges.driven {
+		if w.modelless() {
+			return "This turn is yours.\na write  i inject"
+		}
 		return "This turn is yours.\na write  A give the model its turns  i inject"
 	}
 	return heldHelp(t.HeldAt, w.turns.answered, w.gauges.driven)

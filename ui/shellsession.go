@@ -19,8 +19,9 @@ import (
 const leaveByte = 0x1d
 
 // soberUp undoes what programs in a shell may have left of modes: the other screen,
-// mouse, pasting, cursor, keypad, margins, characters, colours.
-const soberUp = "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?1l\x1b>\x1b[r\x1b(B\x0f\x1b[?7h\x1b[?25h\x1b[0m\r\n"
+// mouse, pasting, cursor, keypad, margins, characters, colours. Leaving the other screen
+// and setting the margins move the cursor, which is put back behind what the shell showed.
+const soberUp = "\x1b7\x1b[?1049l\x1b[r\x1b8\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?1l\x1b>\x1b(B\x0f\x1b[?7h\x1b[?25h\x1b[0m\r\n"
 
 // shellSession gives the terminal to a shell until it ends: a tea.ExecCommand. It
 // works on the terminal itself, which it opens anew, so that its read of the keys ends
@@ -50,7 +51,7 @@ func (s *shellSession) Run() (err error) {
 		_, werr := io.WriteString(tty, soberUp)
 		err = errors.Join(err, werr, restore())
 	}()
-	note := clean(s.shell.Note()) + "\nexit or ctrl+d leaves it, which ends what was started in it; ctrl+] leaves at once.\n\n"
+	note := clean(s.shell.Note()) + "\nexit or ctrl+d leaves, ctrl+] leaves at once; what was started in it then ends.\n\n"
 	if _, err := io.WriteString(tty, "\x1b[2J\x1b[H"+strings.ReplaceAll(note, "\n", "\r\n")); err != nil {
 		return err
 	}

@@ -11,9 +11,13 @@ import (
 
 // viewTail is the last section of a transcript: what the trajectory is doing
 // now, or how it ended. feedback is what a person injected and no model call
-// has carried yet; ahead, what a held one waits for, or why nothing more is seen.
-func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, ahead string, now time.Time) *section {
+// has carried yet; ahead, what a held one waits for, or why nothing more is seen;
+// task, what no turn shows yet.
+func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, ahead, task string, now time.Time) *section {
 	s := &section{}
+	if task != "" {
+		s.add(block{id: "task", label: "task", labelRole: dim, body: plain, text: trim(task), fold: foldOutput})
+	}
 	switch {
 	case t.State.Ended():
 		s.ended(t)
@@ -43,6 +47,14 @@ func viewTail(t sessions.Trajectory, stream *engine.Stream, feedback []string, a
 	}
 	s.marks(t)
 	return s
+}
+
+// taskAhead is the task until the first turn shows it: who writes that turn must know it.
+func (w *Workbench) taskAhead(t sessions.Trajectory) string {
+	if t.Turn > 0 || t.State.Ended() || w.opt.Task == nil {
+		return ""
+	}
+	return w.opt.Task(t.Key)
 }
 
 // marks of a person.

@@ -61,6 +61,9 @@ func canPause(w *Workbench) string {
 	switch t, _ := w.list.chosen(); {
 	case t.Held == sessions.HeldLimit:
 	case t.State == sessions.Held:
+		if w.yours(t) {
+			return t.Key.String() + " is held already: a writes its turn"
+		}
 		return t.Key.String() + " is held already: c continues it"
 	case t.State == sessions.Ran, t.State == sessions.Evaluating:
 		return "its run stage is over: there is no gate ahead"

@@ -114,6 +114,9 @@ func (s Summary) String() string {
 		{s.NoLogprobs, "replies without logprobs"},
 		{s.NoTools, "rows without tools"},
 	} {
+		if c.n == 1 {
+			c.what = ofOne.Replace(c.what)
+		}
 		if c.n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", c.n, c.what))
 		}
@@ -126,3 +129,6 @@ func (s Summary) String() string {
 	}
 	return text
 }
+
+// ofOne words what stands behind a count of one.
+var ofOne = strings.NewReplacer("groups of", "group of", "groups without", "group without", "replies without", "reply without", "rows without", "row without")

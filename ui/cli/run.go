@@ -120,7 +120,7 @@ func (a *app) screen(ctx context.Context, w *work) error {
 	if spell == nil && !w.ep.none() {
 		spell = newSpeller(w.ep.all[0].Client).spell
 	}
-	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Spell: spell, Runs: recordedRuns{}, Look: w.engine.LookPatch, Done: done,
+	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Spell: spell, Runs: recordedRuns{}, Look: w.engine.LookPatch, Task: w.engine.Task, Done: done,
 		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme, Mouse: w.config.UI.Mouse}
 	if w.config.Tools.Search {
 		opt.Search = w.engine.SearchSource

@@ -77,6 +77,13 @@ func (tm *terminal) sees(words ...string) bool {
 	return ok
 }
 
+// escape and wait for what is there then: the next key would make alt of it.
+func (tm *terminal) escape(words ...string) {
+	tm.t.Helper()
+	tm.keys("Escape")
+	tm.sees(words...)
+}
+
 // row of a trajectory, as the session has it now.
 func (s *shop) row(id int) sessions.Trajectory {
 	for k, row := range s.rows() {
