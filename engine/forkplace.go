@@ -129,13 +129,8 @@ func (e *Engine) rebuild(ctx context.Context, t *trajectory) error {
 		return err
 	}
 	went := lastOf(t.turns) != nil && lastOf(t.turns).Index >= t.fork.Turn
-	n, all := len(r.Differs)+r.More, r.Calls
-	for _, d := range r.Differs {
-		if d.Why != "" { // it did not run
-			all++
-		}
-	}
-	differ := fmt.Sprintf("%d of %d recorded calls answer differently in its sandbox", n, max(all, n))
+	n := len(r.Differs) + r.More
+	differ := fmt.Sprintf("%d of %d recorded calls answer differently in its sandbox", n, r.Recorded())
 	switch {
 	case n > 0 && !went && t.fork.Differs == DifferDrop:
 		return errors.New("fork: " + differ)
