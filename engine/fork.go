@@ -237,14 +237,14 @@ func (e *Engine) addForks(p *plan, snap *forkSnapshot, why string) error {
 		t.in, t.kind, t.fork.why = p.parent.in, p.kind, why
 		t.fork.snap.Store(snap)
 		t.gate.Human(e.opt.Config.Generator.Human || len(e.opt.Endpoints) == 0)
-		if e.paused.Load() { // all are to be held, and these are among them
-			t.gate.Pause()
-		}
 		children = append(children, t)
 	}
 	e.roster.Lock()
 	defer e.roster.Unlock()
 	for _, t := range children {
+		if e.paused.Load() { // all are to be held, and these are among them
+			t.gate.Pause()
+		}
 		e.index[t.key] = dispatch.Item(len(e.items))
 		e.items = append(e.items, t)
 	}
