@@ -70,7 +70,7 @@ func (e *Engine) CancelCall(key sessions.Key, began time.Time) error {
 
 // Finish ends the run stage at the next gate; the trajectory is still evaluated.
 func (e *Engine) Finish(key sessions.Key) error {
-	return e.one(key, func(t *trajectory) error { t.gate.Finish(); return nil })
+	return e.one(key, func(t *trajectory) error { return t.gate.Finish() })
 }
 
 func (e *Engine) find(key sessions.Key) (*trajectory, error) {
