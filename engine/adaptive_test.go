@@ -249,6 +249,7 @@ const settling = 10 * time.Minute
 func TestAdaptiveLimit(t *testing.T) {
 	for _, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
 			whole := w.best(t, w.gpu.KVTokens, w.fixed)
 			halved := w.best(t, w.gpu.KVTokens/2, w.halved)
 			for _, start := range []int{2, 3 * w.fixed[len(w.fixed)-1]} {

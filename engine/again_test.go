@@ -2,9 +2,9 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -164,60 +164,52 @@ func TestInjectBeforeFirstReplyThenResume(t *testing.T) {
 	}
 }
 
+// slowTool makes as many commands slow as are left.
 type slowTool struct {
 	sandbox.Sandbox
-	d time.Duration
+	left *atomic.Int64
+	d    time.Duration
 }
 
 func (s *slowTool) Shell(ctx context.Context) (sandbox.Shell, error) {
 	sh, err := s.Sandbox.Shell(ctx)
-	return &slowShell{sh, s.d}, err
+	return &slowShell{sh, s}, err
 }
 
 type slowShell struct {
 	sandbox.Shell
-	d time.Duration
+	of *slowTool
 }
 
 func (s *slowShell) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
-	select {
-	case <-time.After(s.d):
-	case <-ctx.Done():
-		return sandbox.Result{}, context.Cause(ctx)
+	if s.of.left.Add(-1) >= 0 {
+		select {
+		case <-time.After(s.of.d):
+		case <-ctx.Done():
+			return sandbox.Result{}, context.Cause(ctx)
+		}
 	}
 	return s.Shell.Run(ctx, c)
 }
 
 // Replaying the recorded calls takes longer than limits.init.
 func TestReplayUnderInitLimit(t *testing.T) {
-	p := setup(t, 1, func(c *Config) { c.Limits.Init = Duration(3 * time.Second) })
-	p.local.onOpen = func(s sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {
-		return &slowTool{sb, 2 * time.Second}, nil
+	const limit = 3 * time.Second
+	s := sit(t, func(c *Config) { c.Limits.Init = Duration(limit) })
+	s.call("execute_bash", `{"command": "pwd"}`)
+	s.into(sessions.AfterTool)
+	s.stopped()
+	var left atomic.Int64
+	left.Store(1)
+	s.local.onOpen = func(_ sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {
+		return &slowTool{sb, &left, limit + time.Second/2}, nil
 	}
-	e := p.engine()
-	done := make(chan error, 1)
-	go func() { done <- e.Run(t.Context()) }()
-	p.until("some calls", func() bool {
-		n := 0
-		for _, x := range p.said(sessions.KindToolFinished) {
-			var f sessions.ToolFinished
-			json.Unmarshal([]byte(strings.TrimPrefix(x, "tool.finished ")), &f)
-			if f.Tool == "execute_bash" && f.Turn < p.row(0).Turn {
-				n++
-			}
-		}
-		return n >= 2 && p.row(0).State == sessions.Running
-	})
-	e.Stop()
-	<-done
-	before := p.row(0)
-	p.reopen()
-	e = p.engine()
-	err := e.Run(t.Context())
-	r := p.row(0)
-	t.Logf("before turn %d, after: %s %s causes %q err %v", before.Turn, r.State, r.Finish, r.Causes, err)
-	if r.Finish == "error_initialization" {
-		t.Errorf("a trajectory of %d good turns became %s because its replay took longer than limits.init", before.Turn, r.Finish)
+	s.toEndOf()
+	if left.Load() >= 1 {
+		t.Error("no call was slow: the test shows nothing")
+	}
+	if r := s.row(0); r.State != sessions.Done || r.Attempt != 1 {
+		t.Errorf("it became %s of attempt %d by %s because its replay took longer than limits.init", r.State, r.Attempt, r.Finish)
 	}
 }
 
@@ -238,6 +230,7 @@ func (s *rewardHook) ReadFile(ctx context.Context, path string) ([]byte, error) 
 func TestCancelAsTheVerdictComes(t *testing.T) {
 	for _, verb := range []string{"cancel", "stop"} {
 		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
 			p := setup(t, 2, nil)
 			var e *rig
 			p.local.onOpen = func(s sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {

@@ -247,7 +247,7 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 		}
 		t.over = true // its patch is taken once its sandbox is brought back
 	}
-	t.injected, t.budget, t.runs = before.unsent[t.key], before.budgets[t.key], before.handRuns(t.key)
+	t.injected, t.budget, t.runs = before.unsent[t.key], before.budgets[t.key], before.handRuns(before.now(t.key))
 	t.shelled = before.shells[t.key]
 	if row.Turn == 0 {
 		return nil
@@ -267,12 +267,12 @@ func (t *trajectory) settle(s sessions.State) {
 // the session and is not exported.
 func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) error {
 	t.attempt++
-	budget := t.budget
+	turns, budget := t.turns, t.budget
 	t.turns, t.injected, t.over = nil, nil, false
 	t.budget, t.runs, t.shelled = sessions.Budget{}, nil, false
 	events := []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})}
-	if t.fork != nil {
-		t.budget = budget
+	if t.fork != nil { // again where it was forked
+		t.turns, t.runs, t.budget = t.fork.shared(turns), t.fork.runs, budget
 		events = append(events, t.fork.again(t)...)
 	}
 	return e.store.Commit(ctx, sessions.Write{Events: events})

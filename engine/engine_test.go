@@ -202,6 +202,7 @@ func (r *rig) nothingOpen() {
 func TestPolicies(t *testing.T) {
 	for _, policy := range []string{"async_batch", "async_batch_bounded", "async_pipeline"} {
 		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, func(c *Config, _ *simulated.Options) { c.Dispatcher.Type = policy }).engine()
 			if err := r.Run(t.Context()); err != nil {
 				t.Fatal(err)

@@ -122,25 +122,23 @@ func (e *Engine) planFork(ctx context.Context, parent *trajectory, turn int, o F
 			return nil, err
 		}
 	}
-	p.fork = sessions.Fork{Parent: row.ID, Attempt: row.Attempt, Turn: turn, Shared: turn - 1, Count: o.N, FirstLen: row.FirstLen}
+	p.fork = sessions.Fork{Parent: row.ID, Attempt: row.Attempt, Turn: turn, Shared: turn - 1, Count: o.N}
 	if last := lastOf(p.turns); last != nil {
 		if !last.Complete {
 			return nil, fmt.Errorf("turn %d of %s is not over: fork from turn %d, which the children then sample anew, or wait for the end of its calls", last.Index, row.Key, last.Index)
 		}
-		p.fork.Tokens = last.PromptTokens + last.OutputTokens - row.FirstLen
+		p.fork.Tokens, p.fork.FirstLen = usedBy(p.turns)
 		if row.Turn < turn { // its observations can still be edited
 			own := *last
 			p.copied, p.fork.Shared = &own, turn-2
 		}
-	} else {
-		p.fork.FirstLen = 0 // the children find out by themselves
 	}
 	if row.Intervened {
 		before, err := readPast(ctx, e.store)
 		if err != nil {
 			return nil, err
 		}
-		all := before.handRuns(row.Key)
+		all := before.handRuns(attempt{row.Key, row.Attempt})
 		p.runs = runsBefore(all, turn)
 		p.later = all[len(p.runs):]
 	}
@@ -155,6 +153,22 @@ func lastOf(turns []sessions.Turn) *sessions.Turn {
 		}
 	}
 	return nil
+}
+
+// usedBy the turns of the budget of tokens, and how long the first prompt was that was
+// counted. A turn that a person wrote where nobody counts tokens uses none.
+func usedBy(turns []sessions.Turn) (tokens, first int) {
+	for i := range turns {
+		t := &turns[i]
+		if t.Superseded || t.PromptTokens == 0 && t.Source == sessions.FromOperator {
+			continue
+		}
+		if first == 0 {
+			first = t.PromptTokens
+		}
+		tokens = t.PromptTokens + t.OutputTokens - first
+	}
+	return tokens, first
 }
 
 // runsBefore a turn was sampled.
@@ -222,14 +236,15 @@ func (e *Engine) addForks(p *plan, snap *forkSnapshot, why string) error {
 		}
 		t.in, t.kind, t.fork.why = p.parent.in, p.kind, why
 		t.fork.snap.Store(snap)
-		if e.paused.Load() { // all are to be held, and these are among them
-			t.gate.Pause()
-		}
+		t.gate.Human(e.opt.Config.Generator.Human || len(e.opt.Endpoints) == 0)
 		children = append(children, t)
 	}
 	e.roster.Lock()
 	defer e.roster.Unlock()
 	for _, t := range children {
+		if e.paused.Load() { // all are to be held, and these are among them
+			t.gate.Pause()
+		}
 		e.index[t.key] = dispatch.Item(len(e.items))
 		e.items = append(e.items, t)
 	}
@@ -266,7 +281,7 @@ func (p *plan) said() (sessions.Forked, error) {
 // child of the plan, and what makes it one in the session.
 func (p *plan) child(key sessions.Key, said sessions.Forked) (*trajectory, sessions.Write) {
 	t := newTrajectory(key)
-	t.turns, t.runs, t.budget, t.fork = p.turns, p.runs, p.budget, &fork{Forked: said}
+	t.turns, t.runs, t.budget, t.fork = p.turns, p.runs, p.budget, &fork{Forked: said, runs: p.runs}
 	if said.Feedback != "" {
 		t.injected = []feedback{{agent.AsUser, said.Feedback}}
 	}
@@ -292,6 +307,7 @@ type fork struct {
 	sessions.Forked
 	snap    atomic.Pointer[forkSnapshot] // its sandbox is opened from it; nil: by replay
 	why     string                       // why it is a replay
+	runs    []sessions.HandRun           // what persons did in its parents' sandboxes before
 	before  *sessions.Rebuilt
 	holdWhy string // why it is held before it goes on
 }

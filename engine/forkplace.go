@@ -130,7 +130,7 @@ func (e *Engine) rebuild(ctx context.Context, t *trajectory) error {
 	}
 	went := lastOf(t.turns) != nil && lastOf(t.turns).Index >= t.fork.Turn
 	n := len(r.Differs) + r.More
-	differ := fmt.Sprintf("%d of %d recorded calls answer differently in its sandbox", n, max(r.Calls, n))
+	differ := fmt.Sprintf("%d of %d recorded calls answer differently in its sandbox", n, r.Recorded())
 	switch {
 	case n > 0 && !went && t.fork.Differs == DifferDrop:
 		return errors.New("fork: " + differ)
@@ -154,11 +154,9 @@ func (e *Engine) replayFork(ctx context.Context, t *trajectory) (sessions.Rebuil
 	if own == nil || own.Index < t.fork.Turn { // nothing of its own was lost
 		return r, err
 	}
-	turns, runs := forkedTurns(t), runsBefore(t.runs, t.fork.Turn)
 	if err := e.startAgain(ctx, t, "the sandbox could not be brought back: "+line(err)); err != nil {
 		return r, err
 	}
-	t.turns, t.runs = turns, runs
 	if err := e.entered(ctx, t); err != nil {
 		return r, err
 	}
@@ -177,14 +175,14 @@ func (e *Engine) replayOnce(ctx context.Context, t *trajectory) (sessions.Rebuil
 	return r, err
 }
 
-// forkedTurns are the parent's.
-func forkedTurns(t *trajectory) []sessions.Turn {
-	for i := range t.turns {
-		if t.turns[i].Index >= t.fork.Turn {
-			return t.turns[:i]
+// shared are the parent's of the turns.
+func (f *fork) shared(turns []sessions.Turn) []sessions.Turn {
+	for i := range turns {
+		if turns[i].Index >= f.Turn {
+			return turns[:i]
 		}
 	}
-	return t.turns
+	return turns
 }
 
 // sameDifferences: a person has seen these before.
@@ -229,20 +227,26 @@ func (p *past) readForks(e sessions.Event) error {
 
 // forkOf a row; its sampling settings were checked as it was made.
 func (p *past) forkOf(row sessions.Trajectory) *fork {
-	f := &fork{Forked: p.forks[row.Key], why: "the run was interrupted"}
+	f := &fork{Forked: p.forks[row.Key], why: "the run was interrupted", runs: p.inherited(row.Key)}
 	if r, there := p.rebuilt[row.Key]; there {
 		f.before = &r
 	}
 	return f
 }
 
-// handRuns of a trajectory, its parents' before it was forked among them.
-func (p *past) handRuns(key sessions.Key) []sessions.HandRun {
+// handRuns of an attempt, those before it was forked among them.
+func (p *past) handRuns(a attempt) []sessions.HandRun {
+	return append(p.inherited(a.key), p.runs[a]...)
+}
+
+// inherited by a fork: what was done in the sandboxes of its parents, in the attempts
+// whose turns it has, before it was forked.
+func (p *past) inherited(key sessions.Key) []sessions.HandRun {
 	f, is := p.forks[key]
 	if !is {
-		return p.runs[key]
+		return nil
 	}
-	return append(runsBefore(p.handRuns(f.ParentOf(key)), f.Turn), p.runs[key]...)
+	return runsBefore(p.handRuns(attempt{f.ParentOf(key), f.Attempt}), f.Turn)
 }
 
 // endedMembers counts those of the set fixed at the start.

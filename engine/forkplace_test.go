@@ -93,6 +93,7 @@ func snapshots(t *testing.T) []string {
 func TestForkFromASnapshot(t *testing.T) {
 	for _, kind := range []sandbox.Kind{sandbox.Local, sandbox.Docker} {
 		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
 			s, kept := sitIn(t, kind)
 			s.call("execute_bash", `{"command": "mkdir -p /tmp/deep && cd /tmp/deep && export COLOUR='deep blue' && cat /proc/sys/kernel/random/uuid | tee id"}`)
 			s.into(sessions.AfterTool)

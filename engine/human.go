@@ -42,7 +42,7 @@ func (e *Engine) Human(key sessions.Key, on bool) error {
 // human are the trajectories whose turns a person writes.
 func (e *Engine) human() map[string]bool {
 	var out map[string]bool
-	for _, t := range e.items {
+	for _, t := range e.all() {
 		if t.done.Load() || !t.gate.IsHuman() {
 			continue
 		}

@@ -13,15 +13,31 @@ import (
 
 // past is what persons left of an earlier part of the run that rows do not say.
 type past struct {
-	unsent  map[sessions.Key][]feedback // that no turn has carried
-	budgets map[sessions.Key]sessions.Budget
-	runs    map[sessions.Key][]sessions.HandRun
-	forks   map[sessions.Key]sessions.Forked
-	rebuilt map[sessions.Key]sessions.Rebuilt // the last of each
-	shells  map[sessions.Key]bool             // a person worked in the sandbox
-	human   map[sessions.Key]bool             // whether a person was said to write the turns
-	breaks  *breaks.Set
+	unsent   map[sessions.Key][]feedback // that no turn has carried
+	budgets  map[sessions.Key]sessions.Budget
+	runs     map[attempt][]sessions.HandRun // and what was done at shells, see shellRun
+	attempts map[sessions.Key]int           // the last of each, where it is not the first
+	forks    map[sessions.Key]sessions.Forked
+	rebuilt  map[sessions.Key]sessions.Rebuilt // the last of each
+	shells   map[sessions.Key]bool             // a person worked in the sandbox
+	human    map[sessions.Key]bool             // whether a person was said to write the turns
+	breaks   *breaks.Set
 }
+
+// attempt of a trajectory.
+type attempt struct {
+	key sessions.Key
+	n   int
+}
+
+// shellRun stands among a person's commands for what was done at a shell: it cannot
+// be run again, and has no script.
+func shellRun(s sessions.Shell) sessions.HandRun {
+	return sessions.HandRun{Turn: s.Turn, At: s.At, Problem: "a person worked in the sandbox at a shell, and what was done there cannot be repeated"}
+}
+
+// now is the attempt of a trajectory that goes on.
+func (p *past) now(key sessions.Key) attempt { return attempt{key, max(p.attempts[key], 1)} }
 
 // feedback of a person.
 type feedback struct {
@@ -31,7 +47,7 @@ type feedback struct {
 
 // readPast is one pass over the events.
 func readPast(ctx context.Context, r sessions.Reader) (*past, error) {
-	p := &past{unsent: map[sessions.Key][]feedback{}, budgets: map[sessions.Key]sessions.Budget{}, runs: map[sessions.Key][]sessions.HandRun{},
+	p := &past{unsent: map[sessions.Key][]feedback{}, budgets: map[sessions.Key]sessions.Budget{}, runs: map[attempt][]sessions.HandRun{}, attempts: map[sessions.Key]int{},
 		forks: map[sessions.Key]sessions.Forked{}, rebuilt: map[sessions.Key]sessions.Rebuilt{},
 		shells: map[sessions.Key]bool{}, human: map[sessions.Key]bool{}, breaks: &breaks.Set{}}
 	for seq := int64(0); ; {
@@ -76,8 +92,12 @@ func readFeedback(out map[sessions.Key][]feedback, e sessions.Event) error {
 func (p *past) readChanges(e sessions.Event) error {
 	switch e.Kind {
 	case sessions.KindAttempt:
+		var a sessions.Attempt
+		if err := json.Unmarshal(e.Data, &a); err != nil {
+			return err
+		}
+		p.attempts[e.Key] = a.N
 		delete(p.budgets, e.Key)
-		delete(p.runs, e.Key)
 		delete(p.shells, e.Key)
 	case sessions.KindShell:
 		var s sessions.Shell
@@ -86,6 +106,7 @@ func (p *past) readChanges(e sessions.Event) error {
 		}
 		if s.Open && !s.Look {
 			p.shells[e.Key] = true
+			p.runs[p.now(e.Key)] = append(p.runs[p.now(e.Key)], shellRun(s))
 		}
 	case sessions.KindBudget:
 		var b sessions.Budget
@@ -99,7 +120,7 @@ func (p *past) readChanges(e sessions.Event) error {
 			return err
 		}
 		if !r.Look {
-			p.runs[e.Key] = append(p.runs[e.Key], r)
+			p.runs[p.now(e.Key)] = append(p.runs[p.now(e.Key)], r)
 		}
 	}
 	return nil
@@ -119,6 +140,9 @@ func (p *past) readHuman(run sessions.Run, e sessions.Event) error {
 		return nil
 	}
 	for _, key := range run.Members {
+		p.human[key] = c.Note == "on"
+	}
+	for key := range p.forks {
 		p.human[key] = c.Note == "on"
 	}
 	return nil

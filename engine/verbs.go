@@ -70,7 +70,7 @@ func (e *Engine) CancelCall(key sessions.Key, began time.Time) error {
 
 // Finish ends the run stage at the next gate; the trajectory is still evaluated.
 func (e *Engine) Finish(key sessions.Key) error {
-	return e.one(key, func(t *trajectory) error { t.gate.Finish(); return nil })
+	return e.one(key, func(t *trajectory) error { return t.gate.Finish() })
 }
 
 func (e *Engine) find(key sessions.Key) (*trajectory, error) {
@@ -100,7 +100,7 @@ func (e *Engine) each(key sessions.Key, verb, note string, do func(*trajectory))
 	concerns := func(t *trajectory) bool {
 		return !t.done.Load() && (verb == "cancel" || !t.gate.Over())
 	}
-	chosen := e.all()
+	var chosen []*trajectory
 	if !key.IsZero() {
 		t, err := e.find(key)
 		if err != nil {
@@ -115,12 +115,7 @@ func (e *Engine) each(key sessions.Key, verb, note string, do func(*trajectory))
 		return err
 	}
 	if key.IsZero() {
-		switch verb {
-		case "pause", "stop":
-			e.paused.Store(true)
-		case "continue":
-			e.paused.Store(false)
-		}
+		chosen = e.everyone(verb)
 	}
 	for _, t := range chosen {
 		if concerns(t) {
@@ -128,6 +123,20 @@ func (e *Engine) each(key sessions.Key, verb, note string, do func(*trajectory))
 		}
 	}
 	return nil
+}
+
+// everyone is concerned by a verb from now on: a fork that is added later finds all
+// paused, or not.
+func (e *Engine) everyone(verb string) []*trajectory {
+	e.roster.Lock()
+	defer e.roster.Unlock()
+	switch verb {
+	case "pause", "stop":
+		e.paused.Store(true)
+	case "continue":
+		e.paused.Store(false)
+	}
+	return e.items[:len(e.items):len(e.items)]
 }
 
 // say records that a person used a verb.

@@ -67,6 +67,18 @@ type (
 	}
 )
 
+// Recorded is how many calls should have answered as recorded: those that ran again,
+// and those that could not.
+func (r *Rebuilt) Recorded() int {
+	n := r.Calls
+	for _, d := range r.Differs {
+		if d.Why != "" {
+			n++
+		}
+	}
+	return max(n, len(r.Differs)+r.More)
+}
+
 // By what a sandbox was rebuilt.
 const (
 	BySnapshot = "snapshot"

@@ -251,3 +251,15 @@ func TestForkRefused(t *testing.T) {
 		t.Errorf("summary %+v", sum)
 	}
 }
+
+// Calls that could not run again are counted among those that should have answered.
+func TestRebuiltRecorded(t *testing.T) {
+	r := Rebuilt{Calls: 1, Differs: []Difference{{Was: "a", Now: "b"}, {Why: "a shell"}, {Why: "cancelled"}}}
+	if n := r.Recorded(); n != 3 {
+		t.Errorf("%d, want the one that ran and two that did not", n)
+	}
+	r.More = 7 // of which nothing more is known
+	if n := r.Recorded(); n != 10 {
+		t.Errorf("%d with 10 differences", n)
+	}
+}

@@ -16,7 +16,7 @@ type Outcome struct {
 	MeanReward *float64 // over the trajectories that have one, nil when none has
 	// PassAt1 is the mean over the groups of the share of their members that are
 	// solved; PassAtN the share of groups with a solved member. Of a group those
-	// members count that have a reward and were changed by nobody, children of a fork
+	// members count that have a reward and were changed or dropped by nobody, children of a fork
 	// not; nil when no group has any.
 	PassAt1 *float64
 	PassAtN *float64
@@ -44,7 +44,7 @@ func outcome(run Run, rows []Trajectory) Outcome {
 		}
 		rewarded++
 		sum += *t.Reward
-		if g := groups[t.Instance]; member[t.Key] && !t.Intervened {
+		if g := groups[t.Instance]; member[t.Key] && !t.Intervened && !t.Dropped {
 			g.rewarded++
 			if *t.Reward >= 1 {
 				g.solved++

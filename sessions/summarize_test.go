@@ -42,6 +42,10 @@ func TestOutcome(t *testing.T) {
 	if got := fmt.Sprintf("%.4f %.4f %.4f", *s.PassAt1, *s.PassAtN, *s.MeanReward); got != "0.3333 0.5000 0.5714" { // 4 of 7
 		t.Errorf("pass@1, pass@4 and mean are %s", got)
 	}
+	rows[0].Dropped = true // a has 1 0: (1/2 + 0/2) / 2
+	if s = Summarize(run, rows); *s.PassAt1 != 0.25 || *s.PassAtN != 0.5 {
+		t.Errorf("with a dropped one pass@1 is %v, pass@4 %v", *s.PassAt1, *s.PassAtN)
+	}
 	if s = Summarize(run, rows[7:8]); s.PassAt1 != nil || s.PassAtN != nil || s.MeanReward != nil {
 		t.Errorf("without a reward there is %+v", s)
 	}

@@ -194,7 +194,7 @@ func (w *Workbench) applyRebuilt(e sessions.Event) {
 	}
 	w.forks.rebuilt[e.Key] = &p
 	if n := len(p.Differs) + p.More; n > 0 {
-		w.toasts.add(w.now, caution, withKey(e.Key, differSay(n, p.Calls)))
+		w.toasts.add(w.now, caution, withKey(e.Key, differSay(n, p.Recorded())))
 	}
 }
 

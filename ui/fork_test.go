@@ -3,6 +3,7 @@ package ui
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func (f *fakeRun) forked() *fakeRun {
 }
 
 func fakeRebuilt() sessions.Rebuilt {
-	return sessions.Rebuilt{By: sessions.ByReplay, Why: "the parent is held at another turn", Calls: 6, Wall: 2100 * time.Millisecond, Differs: []sessions.Difference{
+	return sessions.Rebuilt{By: sessions.ByReplay, Why: "the parent is held at another turn", Calls: 5, Wall: 2100 * time.Millisecond, Differs: []sessions.Difference{
 		{Turn: 1, Call: 0, Tool: "execute_bash", Args: `{"command": "ls src/flask && git log --oneline | head -3"}`, Was: "sessions.py\n9a1c2e4 Merge pull request\n", Now: "sessions.py\n\x1b]0;owned\x07b07c2aa Merge pull request\n"},
 		{Turn: 4, Call: -1, Tool: engine.HandName, Args: "pip install ./wheel", Why: "a command by hand did not run to its end, and what it had done by then cannot be repeated"}}}
 }
@@ -136,7 +137,7 @@ func TestForkDifferencesAreShown(t *testing.T) {
 	if !strings.Contains(view, "c goes on all the same,") {
 		t.Errorf("it does not say what to do:\n%s", view)
 	}
-	for _, want := range []string{"forked from #2 at turn 7", "6 calls replayed in 2.1 s: 2 of 6", "≠ turn 1", "9a1c2e4 Merge", "b07c2aa Merge", "by hand: pip install", "(no snapshot: the parent is held", "◆ held"} {
+	for _, want := range []string{"forked from #2 at turn 7", "5 calls replayed in 2.1 s: 2 of 6", "≠ turn 1", "9a1c2e4 Merge", "b07c2aa Merge", "by hand: pip install", "(no snapshot: the parent is held", "◆ held"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("no %q in\n%s", want, view)
 		}
@@ -223,5 +224,18 @@ func TestForkScreens(t *testing.T) {
 			b.keys(v.keys)
 			b.check("fork-" + v.name + "-mono-80x24")
 		})
+	}
+}
+
+// A shell that a person worked at has no command to show, and says what it was.
+func TestForkShellDifference(t *testing.T) {
+	row := sessions.Trajectory{Fork: &sessions.Fork{Turn: 3, Count: 1}, Differs: 1}
+	blocks := forkLead(row, &sessions.Rebuilt{By: sessions.ByReplay, Calls: 2, Differs: []sessions.Difference{{Turn: 2, Call: -1, Tool: "a shell", Why: "it cannot be repeated"}}})
+	i := slices.IndexFunc(blocks, func(b block) bool { return b.label == "≠ turn 2" })
+	if i < 0 || blocks[i].text != "a shell" || blocks[i+1].text != "it cannot be repeated" {
+		t.Errorf("%+v", blocks)
+	}
+	if !strings.Contains(blocks[1].text, "1 of 3 recorded calls answer differently") {
+		t.Errorf("%q", blocks[1].text)
 	}
 }

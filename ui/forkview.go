@@ -81,7 +81,7 @@ func forkLead(t sessions.Trajectory, r *sessions.Rebuilt) []block {
 		s.add(block{id: "fork.sandbox", label: "sandbox", labelRole: dim, body: dim, text: fmt.Sprintf("%s replayed in %s, all as recorded%s", plural(r.Calls, "call", "calls"), took(r.Wall), because(r.Why))})
 	default:
 		s.add(block{id: "fork.sandbox", label: "≠ sandbox", labelRole: warn, body: warn,
-			text: fmt.Sprintf("%s replayed in %s: %s%s%s", plural(r.Calls, "call", "calls"), took(r.Wall), differSay(n, r.Calls), because(r.Why), goOn)})
+			text: fmt.Sprintf("%s replayed in %s: %s%s%s", plural(r.Calls, "call", "calls"), took(r.Wall), differSay(n, r.Recorded()), because(r.Why), goOn)})
 		s.differences(r)
 	}
 	return s.blocks
@@ -99,9 +99,12 @@ func (s *section) differences(r *sessions.Rebuilt) {
 	for i, d := range r.Differs {
 		id := fmt.Sprintf("fork.d%d", i)
 		label := fmt.Sprintf("≠ turn %d", d.Turn)
-		if d.Call < 0 {
+		switch {
+		case d.Call < 0 && d.Args == "": // no command: a shell
+			s.add(block{id: id, label: label, labelRole: warn, body: strong, text: trim(d.Tool), fold: foldPrompt})
+		case d.Call < 0:
 			s.add(block{id: id, label: label, labelRole: warn, body: strong, text: "by hand: " + trim(d.Args), fold: foldPrompt})
-		} else {
+		default:
 			v := viewCall(sessions.Call{Name: d.Tool, Arguments: d.Args})
 			s.add(block{id: id, label: label, labelRole: warn, body: strong, text: strings.TrimSpace(v.label + " " + trim(v.text)), fold: foldPrompt})
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"rollbench/sessions"
+
 	"rollbench/engine/infer"
 )
 
@@ -69,6 +71,19 @@ func TestPausing(t *testing.T) {
 	hold(14, 15)
 	if view := b.w.View(); !strings.Contains(view, "◆ everything is paused") {
 		t.Error("paused is not said")
+	}
+	// What is queued behind those that are held does not start.
+	f.trajs[19].State, f.trajs[18].State = sessions.Queued, sessions.Queued
+	for blocked, want := range map[string]string{
+		"":          "◆ pausing: 2 start, up to their first gates",
+		"sandboxes": "◆ everything is paused, 2 wait for a sandbox of those held",
+		"run":       "◆ everything is paused, 2 queued",
+	} {
+		f.status.Init.Blocked = blocked
+		b.pull()
+		if view := ansi.Strip(b.w.View()); !strings.Contains(view, want) {
+			t.Errorf("blocked by %q: no %q in\n%s", blocked, want, view)
+		}
 	}
 }
 

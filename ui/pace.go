@@ -53,6 +53,13 @@ func (p *gaugePane) pace(w int, now time.Time) line {
 // is prepared goes on to its next gate, and the verifier has no gate.
 func (p *gaugePane) pausing() string {
 	c := p.tally
+	if blocked := p.status.Init.Blocked; blocked != "" && c.queued > 0 && c.running+c.starting+c.evaluating == 0 {
+		why := fmt.Sprintf("%d queued", c.queued)
+		if blocked == "sandboxes" {
+			why = plural(c.queued, "waits for a sandbox of those held", "wait for a sandbox of those held")
+		}
+		return "◆ everything is paused, " + why
+	}
 	var parts []string
 	for _, k := range []struct {
 		n         int

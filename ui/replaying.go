@@ -67,7 +67,7 @@ func (w *Workbench) restart() {
 		opt: old.opt, th: old.th, jobs: old.jobs, wake: old.wake, stop: old.stop, table: old.table,
 		w: old.w, h: old.h, now: old.now, focus: old.focus, zoom: old.zoom, tab: old.tab, seen: old.seen,
 		list: old.list, filtering: old.filtering, filter: old.filter, scrolls: old.scrolls, toasts: old.toasts, expires: old.expires,
-		dialog: old.dialog, been: old.been, watching: old.watching, ticking: old.ticking, epoch: old.epoch + 1, forks: newForks(), feedback: map[sessions.Key][]string{},
+		dialog: old.dialog, mouse: old.mouse, ran: old.ran, file: old.file, been: old.been, watching: old.watching, ticking: old.ticking, epoch: old.epoch + 1, forks: newForks(), feedback: map[sessions.Key][]string{},
 	}
 	w.find.hunt.n, w.across.hunt.n, w.whatIf.n = old.find.hunt.n, old.across.hunt.n, old.whatIf.n
 	w.gauges.run, w.gauges.driven, w.gauges.replay = old.gauges.run, old.gauges.driven, old.gauges.replay

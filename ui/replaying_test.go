@@ -269,3 +269,18 @@ func mustJSON(t *testing.T, v any) []byte {
 	}
 	return data
 }
+
+// What is a person's and of no time of the run stays when a replay goes back: the
+// mouse, what was typed into the palette, and where the last export went.
+func TestReplayBackKeepsWhatIsAPersons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, p := replayed(t, fakeRecording(t), 120, 40, 95*time.Second, func(o *Options) { o.Mouse = true })
+		b.w.ran, b.w.file = []string{"sort reward"}, "out.jsonl"
+		p.Skip(-time.Minute)
+		b.w.rewind()
+		b.pull()
+		if b.w.rewound || !b.w.mouse || !slices.Equal(b.w.ran, []string{"sort reward"}) || b.w.file != "out.jsonl" {
+			t.Errorf("rewound %v, mouse %v, palette %q, export %q", b.w.rewound, b.w.mouse, b.w.ran, b.w.file)
+		}
+	})
+}

@@ -16,6 +16,10 @@ type Hand func(ctx context.Context, script string, look bool) (sessions.HandRun,
 // HandName is what a person's command is called while it runs.
 const HandName = "a command by hand"
 
+// ShellName is what a shell that a person worked at is called in a Difference. Among
+// the commands that a sandbox is rebuilt by it is one without a script.
+const ShellName = "a shell"
+
 // runByHand runs a command without telling the policy. One that may change
 // something is part of a replay and makes the trajectory intervened.
 func (l *Loop) runByHand(ctx context.Context, at sessions.Gate, c Change) error {
@@ -60,8 +64,13 @@ func (l *Loop) hand(ctx context.Context, c Change) (sessions.HandRun, error) {
 func (r *replay) hand(ctx context.Context, runs []sessions.HandRun) error {
 	for _, h := range runs {
 		d := sessions.Difference{Turn: h.Turn, Call: -1, Tool: HandName, Args: h.Script, Was: h.Output}
-		if h.Problem != "" {
+		switch {
+		case h.Script == "":
+			d.Tool, d.Why = ShellName, h.Problem
+		case h.Problem != "":
 			d.Why = HandName + " did not run to its end, and what it had done by then cannot be repeated"
+		}
+		if d.Why != "" {
 			if err := r.differ(d); err != nil {
 				return err
 			}

@@ -25,7 +25,7 @@ func (l *Loop) apply(ctx context.Context, at sessions.Gate, c Change) error {
 	case "write":
 		return l.write(ctx, at, c)
 	case "shell":
-		return l.shell(ctx, at, c)
+		return l.shell(ctx, l.stands(at), c)
 	case "edit":
 		return l.edit(ctx, at, c)
 	case "reject":
@@ -39,9 +39,9 @@ func (l *Loop) apply(ctx context.Context, at sessions.Gate, c Change) error {
 	case "raise_limit":
 		return l.raise(ctx, at, c)
 	case "run":
-		return l.runByHand(ctx, at, c)
+		return l.runByHand(ctx, l.stands(at), c)
 	case "beside":
-		c.Do(ctx, l.ahead(at))
+		c.Do(ctx, l.ahead(l.stands(at)))
 		return nil
 	case "force_finish":
 		if at == sessions.BeforeEval {
@@ -53,6 +53,15 @@ func (l *Loop) apply(ctx context.Context, at sessions.Gate, c Change) error {
 		return end(sessions.ForceFinished, "by a person")
 	}
 	panic("agent: unknown change " + c.Verb)
+}
+
+// stands is the gate that the sandbox is at: behind the reply once a person has written
+// it at the gate before.
+func (l *Loop) stands(at sessions.Gate) sessions.Gate {
+	if at == sessions.BeforeModel && l.written() {
+		return sessions.AfterReply
+	}
+	return at
 }
 
 func (l *Loop) intervened(ctx context.Context, at sessions.Gate, w sessions.Write, i sessions.Intervention) error {

@@ -195,7 +195,7 @@ func TestReject(t *testing.T) {
 func TestForceFinish(t *testing.T) {
 	b := newBench(t, call("bash", `{}`), call("finish", `{}`))
 	b.Gate.Pause()
-	out := sitting(t, b, b.Gate.Finish)
+	out := sitting(t, b, func() { ask(t, b.Gate.Finish()) })
 	if out.Reason != sessions.ForceFinished || len(b.model.asked) != 0 {
 		t.Errorf("ended by %s after %d model calls", out.Reason, len(b.model.asked))
 	}

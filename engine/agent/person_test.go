@@ -60,7 +60,7 @@ func TestEditWhileRendering(t *testing.T) {
 				case "reject":
 					err = b.Gate.Reject("no, never")
 				case "finish":
-					b.Gate.Finish()
+					ask(t, b.Gate.Finish())
 				}
 				if err != nil {
 					t.Fatalf("refused: %v", err)

@@ -76,10 +76,14 @@ func (g *Gate) Reject(reason string) error {
 }
 
 // Finish ends the run stage at the next gate.
-func (g *Gate) Finish() {
+func (g *Gate) Finish() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.shells > 0 {
+		return errors.New("a shell is open in its sandbox, whose patch would be taken half done: leave it first")
+	}
 	g.add(Change{Verb: "force_finish"})
+	return nil
 }
 
 // atReply refuses what only works on a pending call; mu is held.

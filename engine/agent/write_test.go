@@ -286,3 +286,36 @@ func TestShellHolds(t *testing.T) {
 		t.Errorf("told %q", got)
 	}
 }
+
+// What a person does in the sandbox once the turn is written comes before its calls,
+// not after them: a replay has to keep that order.
+func TestRunByHandBehindAWrittenTurn(t *testing.T) {
+	b := newBench(t, call("finish", `{}`))
+	var seen []int // calls that had run by then
+	b.Hand = func(context.Context, string, bool) (sessions.HandRun, error) {
+		seen = append(seen, len(b.tools.ran))
+		return sessions.HandRun{Output: "out"}, nil
+	}
+	before := -1
+	b.Gate.Pause()
+	sitting(t, b, func() {
+		b.Gate.mu.Lock() // all are accepted before the loop sees the first
+		defer b.Gate.mu.Unlock()
+		b.Gate.add(Change{Verb: "write", Calls: []sessions.Call{{Name: "bash", Arguments: `{"command":"ls"}`}}})
+		b.Gate.add(Change{Verb: "run", Text: "late"})
+		b.Gate.add(Change{Verb: "beside", Do: func(_ context.Context, turn int) { before = turn }})
+	}, b.Gate.Continue)
+	runs := b.rec.hands(t)
+	if len(runs) != 1 || runs[0].Turn != 1 || runs[0].At != sessions.AfterReply || seen[0] != 0 || before != 1 {
+		t.Fatalf("%+v after %v calls, the sandbox is as before turn %d", runs, seen, before)
+	}
+	again := newBench(t)
+	again.tools.answer = b.tools.answer
+	again.Hand = func(context.Context, string, bool) (sessions.HandRun, error) {
+		seen = append(seen, len(again.tools.ran))
+		return sessions.HandRun{Output: "out"}, nil
+	}
+	if err := again.Replay(t.Context(), b.recorded("1.1"), runs); err != nil || seen[1] != 0 {
+		t.Errorf("%v: replayed after %d calls", err, seen[1])
+	}
+}

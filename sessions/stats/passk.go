@@ -22,7 +22,7 @@ func WholeGroups(rows []sessions.Trajectory, n int) (whole []Tries, all int) {
 	var groups []group
 	index := map[string]int{}
 	for _, t := range rows {
-		if n > 0 && t.ID >= n {
+		if t.Fork != nil || n > 0 && t.ID >= n {
 			continue
 		}
 		i, known := index[t.Instance]

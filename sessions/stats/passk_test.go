@@ -64,3 +64,12 @@ func TestWholeGroups(t *testing.T) {
 		t.Error(whole, all)
 	}
 }
+
+// Forks are no tries, also of a run that does not say how many are in a group.
+func TestForksAreNoTries(t *testing.T) {
+	one := 1.0
+	rows := []sessions.Trajectory{{Key: sessions.Key{Instance: "a"}, State: sessions.Done, Reward: &one}, {Key: sessions.Key{Instance: "a", ID: 1}, State: sessions.Running, Fork: &sessions.Fork{}}}
+	if whole, all := WholeGroups(rows, 0); all != 1 || len(whole) != 1 || whole[0] != (Tries{1, 1}) {
+		t.Errorf("%v of %d", whole, all)
+	}
+}

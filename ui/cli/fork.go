@@ -134,7 +134,7 @@ func (f *follower) sayRebuilt(key sessions.Key, r sessions.Rebuilt) {
 	if n == 0 {
 		return
 	}
-	fmt.Fprintf(f.lines, "fork %s: %d of %d recorded calls answer differently in its sandbox\n", key, n, max(r.Calls, n))
+	fmt.Fprintf(f.lines, "fork %s: %d of %d recorded calls answer differently in its sandbox\n", key, n, r.Recorded())
 	for _, d := range r.Differs {
 		fmt.Fprintf(f.lines, "  turn %d %s %s\n", d.Turn, word(d.Tool), word(d.Args))
 		if d.Why != "" {

@@ -76,6 +76,12 @@ func watchRun(ctx context.Context, w *work, lines io.Writer, done <-chan error) 
 			}
 		case <-tick.C:
 			f.queues()
+			rows, seq, err := w.store.Trajectories(context.WithoutCancel(ctx))
+			if why := unattended(rows); err == nil && why != "" && seq == f.stood {
+				w.engine.Stop()
+				return &forPerson{why, <-done}
+			}
+			f.stood = seq
 		}
 	}
 }
@@ -89,7 +95,46 @@ type follower struct {
 	ended map[sessions.Key]bool
 	// members that have ended: forks are no part of the count.
 	members int
+	stood   int64 // the last event at the tick before
 }
+
+// unattended says that what has not ended is held for a person, who cannot be reached
+// here; "" while something goes on.
+func unattended(rows []sessions.Trajectory) string {
+	var first sessions.Trajectory
+	n := 0
+	for _, t := range rows {
+		switch {
+		case t.State.Ended(), t.State == sessions.Queued, t.State == sessions.Ready:
+		case t.State != sessions.Held || t.Held == sessions.HeldError || t.Held == sessions.HeldLimit:
+			return ""
+		default:
+			if n++; n == 1 {
+				first = t
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("held for a person, who needs a terminal and no --headless: %s (%s)%s", first.Key, cmp.Or(first.HeldWhy, string(first.Held)), andMore(n-1))
+}
+
+func andMore(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
+// forPerson is how a run stops in which only a person could go on.
+type forPerson struct {
+	why     string
+	stopped error
+}
+
+func (f *forPerson) Error() string { return f.why }
+func (f *forPerson) Unwrap() error { return f.stopped }
 
 func (f *follower) pull(ctx context.Context) error {
 	changed := false

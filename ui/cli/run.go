@@ -87,6 +87,10 @@ func (a *app) work(ctx context.Context, w *work) (err error) {
 		if errors.As(err, &u) {
 			why = u.Error() + ", so "
 		}
+		var p *forPerson
+		if errors.As(err, &p) {
+			why = p.Error() + ", so "
+		}
 		return &exit{1, fmt.Errorf("%srun %s is stopped, nothing is lost; `%s resume %s` goes on", why, id, self(), id)}
 	}
 	if errors.Is(err, sessions.ErrDiskFull) {
