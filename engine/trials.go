@@ -36,7 +36,7 @@ type Trial struct {
 type Tried struct {
 	Trial
 	Verdict task.Verdict
-	Wall    time.Duration // from the start of its first stage
+	Wall    time.Duration // of the verifier; of an Err from the start of its first stage
 	Err     error
 }
 
@@ -169,7 +169,7 @@ func (s *trialStages) Eval(ctx context.Context, it dispatch.Item) {
 		return err
 	})
 	if ok {
-		t.tell(Tried{Trial: x.Trial, Verdict: verdict, Wall: time.Since(x.began)})
+		t.tell(Tried{Trial: x.Trial, Verdict: verdict, Wall: verdict.Wall})
 	}
 }
 
@@ -257,7 +257,7 @@ func (t *Trials) went(ctx context.Context, x *trial, err error) bool {
 	r := Tried{Trial: x.Trial, Wall: time.Since(x.began), Err: err}
 	var broken *brokenVerifier
 	if errors.As(err, &broken) && err == error(broken) { // it has its own words, and a log
-		r.Verdict, r.Err = broken.verdict, nil
+		r.Verdict, r.Wall, r.Err = broken.verdict, broken.verdict.Wall, nil
 	}
 	t.tell(r)
 	return false
