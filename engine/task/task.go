@@ -75,7 +75,17 @@ type Verdict struct {
 	Broken bool
 	// TimedOut is the limit that ended the verifier, 0 when none did.
 	TimedOut time.Duration
+	// NoApply: the patch fits in none of the ways it was tried.
+	NoApply bool
+	// Tests by name, of rows that have them; nil without a result.
+	Tests *Tests
 }
+
+// Tests are the results of a row's tests.
+type Tests struct{ FailToPass, PassToPass Named }
+
+// Named are the tests that did as they should, and those that did not.
+type Named struct{ Success, Failure []string }
 
 // verifier is what differs between dataset formats.
 type verifier interface {

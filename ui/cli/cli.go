@@ -142,7 +142,7 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
 	a.configFlags(root)
 	a.runFlags(root)
 	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.forkCommand(), a.openCommand(), a.lsCommand(), a.rmCommand(), a.exportCommand(), a.outputCommand(), a.statsCommand(), a.simulateCommand(), a.replayCommand(), a.searchCommand(), a.compareCommand(),
-		a.tasksCommand(), a.validateCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
+		a.tasksCommand(), a.validateCommand(), a.predictionsCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
 		root.AddCommand(c)
 	}
 	return root
