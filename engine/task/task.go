@@ -42,6 +42,8 @@ type Instance struct {
 	TestCommand string
 	// Repo is the repository's name at its forge, "" when unknown.
 	Repo string
+	// Label is the field of its row that was asked for, "" without.
+	Label string
 	// Warnings are things of the dataset that are not honoured, a line each.
 	Warnings []string
 
