@@ -167,10 +167,15 @@ func (e *Engine) spec(t *trajectory, purpose string) sandbox.Spec {
 // namelessSpec is of what never changes in a trajectory: it may be asked for while a
 // stage works on it.
 func (e *Engine) namelessSpec(t *trajectory) sandbox.Spec {
-	spec := t.in.Spec(t.kind)
+	spec := e.opt.Config.Sandbox.spec(t.in, t.kind, e.mounts)
 	spec.Labels = map[string]string{"run": e.run.ID}
 	spec.Progress = func(line string) { e.notes.add(t.in.ID + ": " + line) }
-	c := e.opt.Config.Sandbox
+	return spec
+}
+
+// spec of a sandbox for an instance, in the size that the configuration gives it.
+func (c Sandbox) spec(in *task.Instance, kind sandbox.Kind, mounts []sandbox.Mount) sandbox.Spec {
+	spec := in.Spec(kind)
 	if c.CPUs > 0 {
 		spec.CPUs = c.CPUs
 	}
@@ -183,7 +188,7 @@ func (e *Engine) namelessSpec(t *trajectory) sandbox.Spec {
 	if c.DiskMB > 0 {
 		spec.DiskMB = c.DiskMB
 	}
-	spec.Mounts = e.mounts
+	spec.Mounts = mounts
 	return spec
 }
 

@@ -40,3 +40,16 @@ func (g graded) judge(ctx context.Context, reply string) (Verdict, error) {
 	}
 	return Verdict{Reward: score.Value, Note: score.Note, Log: bound([]byte(log))}, nil
 }
+
+func (g graded) right() string {
+	for _, target := range g.row.Targets {
+		if strings.TrimSpace(target) == "" {
+			continue
+		}
+		if strings.Contains(target, `\boxed{`) {
+			return target
+		}
+		return `\boxed{` + target + `}`
+	}
+	return ""
+}

@@ -21,6 +21,8 @@ type Question struct {
 // answerer judges the final text of a policy. There is no patch.
 type answerer interface {
 	judge(ctx context.Context, answer string) (Verdict, error)
+	// right is a final text that is correct.
+	right() string
 }
 
 // answered is an instance whose verifier judges an answer: nothing is in its
@@ -52,6 +54,19 @@ func (in *Instance) VerifyAnswer(ctx context.Context, answer string) (Verdict, e
 		return Verdict{}, fmt.Errorf("verify %s: its verifier needs a patch", in.ID)
 	}
 	return a.judge(ctx, answer)
+}
+
+// HasReference reports whether a solution is known that must pass.
+func (in *Instance) HasReference() bool { return !in.NeedsPatch() || !in.Reference.None() }
+
+// ReferenceAnswer is a final text that must pass, "" of an instance that needs a
+// patch. Some verifiers look into a box only, and none minds one.
+func (in *Instance) ReferenceAnswer() string {
+	a, ok := in.kind.(answered)
+	if !ok {
+		return ""
+	}
+	return a.right()
 }
 
 // questionLimit is for the judge of one answer.

@@ -5,10 +5,17 @@ import "rollbench/engine/task/testlog"
 // grading is how the log of a row's evaluation becomes a reward.
 type grading struct{ rules testlog.Rules }
 
-// grade follows the SWE-bench harness, except that an evaluation which broke on
+// namedTests are those of a row that has a result.
+func namedTests(result testlog.Grade) *Tests {
+	if result.Broken || result.Invalid {
+		return nil
+	}
+	return &Tests{FailToPass: Named{result.Fixed.Success, result.Fixed.Failure}, PassToPass: Named{result.Kept.Success, result.Kept.Failure}}
+}
+
+// rewardOf follows the SWE-bench harness, except that an evaluation which broke on
 // its own has no reward, where the harness says unresolved.
-func (g *grading) grade(log string) (*float64, map[string]float64, string) {
-	result := g.rules.Grade(log)
+func rewardOf(result testlog.Grade) (*float64, map[string]float64, string) {
 	note := result.Note
 	if result.Infra.Sure {
 		note += " (a sign of a broken environment: " + result.Infra.Reason + ")"

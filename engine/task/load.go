@@ -31,6 +31,8 @@ type Options struct {
 	Network bool
 	// Ask is the judge of answers that no rule can grade; nil: their rows are bad.
 	Ask answer.Asker
+	// Label names a field of rows that is kept with the instance, "" for none.
+	Label string
 	// OnBad is told of each broken row or task, which is then left out; nil: the
 	// first one is an error of Load.
 	OnBad func(error)
@@ -157,6 +159,9 @@ func tables(path string, to *collection) error {
 		}
 		in, err := of.make(row, &to.options)
 		in.Format, in.Origin = of.name, row.Origin
+		if field := to.options.Label; field != "" && err == nil && row.Given(field) {
+			in.Label, err = row.Label(field)
+		}
 		if err := to.add(row.Place, in, err); err != nil {
 			return err
 		}

@@ -120,7 +120,9 @@ func (s *swebench) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox)
 	case res.Dropped > 0:
 		verdict.Note = fmt.Sprintf("verifier could not run: its output is longer than %d bytes", maxEvalLog)
 	default:
-		verdict.Reward, verdict.Parts, verdict.Note = s.grading.grade(string(res.Output))
+		result := s.grading.rules.Grade(string(res.Output))
+		verdict.Reward, verdict.Parts, verdict.Note = rewardOf(result)
+		verdict.Tests = namedTests(result)
 	}
 	return verdict, nil
 }

@@ -42,6 +42,8 @@ type Instance struct {
 	TestCommand string
 	// Repo is the repository's name at its forge, "" when unknown.
 	Repo string
+	// Label is the field of its row that was asked for, "" without.
+	Label string
 	// Warnings are things of the dataset that are not honoured, a line each.
 	Warnings []string
 
@@ -75,7 +77,17 @@ type Verdict struct {
 	Broken bool
 	// TimedOut is the limit that ended the verifier, 0 when none did.
 	TimedOut time.Duration
+	// NoApply: the patch fits in none of the ways it was tried.
+	NoApply bool
+	// Tests by name, of rows that have them; nil without a result.
+	Tests *Tests
 }
+
+// Tests are the results of a row's tests.
+type Tests struct{ FailToPass, PassToPass Named }
+
+// Named are the tests that did as they should, and those that did not.
+type Named struct{ Success, Failure []string }
 
 // verifier is what differs between dataset formats.
 type verifier interface {

@@ -40,7 +40,7 @@ func (in *Instance) verify(ctx context.Context, sb sandbox.Sandbox, patch []byte
 	}
 	err := apply(ctx, sb, patch)
 	if errors.Is(err, errNoApply) {
-		return Verdict{Reward: new(float64), Note: firstLine(err.Error())}, nil
+		return Verdict{Reward: new(float64), Note: firstLine(err.Error()), NoApply: true}, nil
 	}
 	if err != nil {
 		return Verdict{}, fmt.Errorf("apply the patch: %w", err)

@@ -45,6 +45,7 @@ type flags struct {
 	format    string
 	split     string
 	onBadRow  string
+	label     string // field of the tasks' rows to keep
 	endpoint  string
 	model     string
 	sandbox   string
@@ -151,7 +152,7 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
 	a.configFlags(root)
 	a.runFlags(root)
 	for _, c := range []*cobra.Command{a.runCommand(), a.resumeCommand(), a.forkCommand(), a.openCommand(), a.lsCommand(), a.rmCommand(), a.exportCommand(), a.outputCommand(), a.statsCommand(), a.simulateCommand(), a.replayCommand(), a.searchCommand(), a.compareCommand(),
-		a.tasksCommand(), a.validateCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
+		a.tasksCommand(), a.validateCommand(), a.predictionsCommand(), a.difficultyCommand(), a.mixCommand(), a.doctorCommand(), a.cleanCommand(), a.serveCommand()} {
 		root.AddCommand(c)
 	}
 	completionCommands(root)

@@ -45,7 +45,14 @@ func commandReference() string {
 	b.WriteString("# Commands\n\nGenerated from the commands' own help. `rollbench completion bash|zsh|fish` prints shell completion.\n")
 	root := a.root()
 	root.InitDefaultHelpCmd()
-	for _, c := range append([]*cobra.Command{root}, root.Commands()...) {
+	commands := []*cobra.Command{root}
+	for _, c := range root.Commands() {
+		commands = append(commands, c)
+		if c.Name() != "completion" {
+			commands = append(commands, c.Commands()...)
+		}
+	}
+	for _, c := range commands {
 		if c.Hidden || c.Name() == "help" {
 			continue
 		}

@@ -2,178 +2,216 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
+	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"rollbench/engine"
 	"rollbench/engine/task"
-	"rollbench/sandbox"
 )
 
 func (a *app) validateCommand() *cobra.Command {
-	parallel := 2
+	v := &validation{app: a, repeats: 1}
+	var report, sound string
+	var overwrite bool
 	c := &cobra.Command{
 		Use:   "validate",
 		Short: "Run the verifiers on the untouched repository (must fail) and on the reference solution (must pass)",
-		Long: `Run the verifier of each task twice, without any model: on the untouched
-repository, where it must find a failure, and on the reference solution, which
-must pass. Exit code 1 when a task is not sound.`,
-		Example: "  rollbench validate\n  rollbench validate --tasks ./my-task --sandbox docker",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.validate(cmd.Context(), parallel)
+		Long: `Run the verifier of each task without any model: on the untouched repository,
+where it must find a failure, and on the reference solution, which must pass; of
+a question the empty answer must fail and the right one pass. Each --repeats
+times: a task whose verdicts differ between repeats is flaky, and not sound.
+
+It works under the limits of [dispatcher] and [limits], as a run does. --report
+has a line for each trial, --sound the ids of the sound tasks, as "run
+--instances @FILE" takes them; both are written while the work goes on, and are not
+left where they would be empty. ctrl+c
+stops it and says what was done. Exit code 1 when a task is not sound.`,
+		Example: `  rollbench validate
+  rollbench validate --tasks ./my-task --sandbox docker
+  rollbench validate --tasks rows.jsonl --repeats 3 --report trials.jsonl --sound sound.txt
+  rollbench run --tasks rows.jsonl --instances @sound.txt
+  rollbench validate --tasks rows.jsonl --set dispatcher.max_eval_parallel_agents=8`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if v.repeats < 1 {
+				return bad(fmt.Errorf("--repeats is %d: it must be at least 1", v.repeats))
+			}
+			config, instances, err := a.trialTasks()
+			if err != nil {
+				return err
+			}
+			if report != "" && report == sound {
+				return bad(fmt.Errorf("--report and --sound are both %s: name two files", report))
+			}
+			var files closers
+			defer func() { err = errors.Join(err, files.Close()) }()
+			if v.report, err = newListing("--report", report, overwrite); err != nil {
+				return err
+			}
+			files.add(v.report)
+			if v.sound, err = newListing("--sound", sound, overwrite); err != nil {
+				return err
+			}
+			files.add(v.sound)
+			return v.run(cmd.Context(), config, instances)
 		},
 	}
 	a.taskFlags(c)
-	c.Flags().IntVar(&parallel, "parallel", parallel, "tasks at the same time")
+	f := c.Flags()
+	f.IntVar(&v.repeats, "repeats", v.repeats, "run each verifier `N` times")
+	f.StringVar(&report, "report", "", "write a line of JSON for each trial to `FILE`")
+	f.StringVar(&sound, "sound", "", "write the ids of the sound tasks to `FILE`, one a line")
+	f.BoolVar(&overwrite, "overwrite", false, "replace FILE if it exists")
+	f.BoolVar(&a.flags.json, "json", false, "print one JSON object; lines go to standard error")
 	return c
 }
 
-// finding of one task.
-type finding struct {
-	id                   string
-	untouched, reference task.Verdict
-	err                  error
-}
-
-func (f finding) sound() bool { return f.problem() == "" }
-
-func (f finding) problem() string {
-	switch {
-	case f.err != nil:
-		return oneLine(f.err)
-	case f.untouched.Reward == nil:
-		return "the verifier could not run on the untouched repository: " + f.untouched.Note
-	case *f.untouched.Reward >= 1:
-		return "the untouched repository passes"
-	case f.reference.Reward == nil:
-		return "the verifier could not run on the reference solution: " + f.reference.Note
-	case *f.reference.Reward < 1:
-		return fmt.Sprintf("the reference solution fails (reward %g): %s", *f.reference.Reward, f.reference.Note)
-	}
-	return ""
-}
-
-func (a *app) validate(ctx context.Context, parallel int) (err error) {
-	if parallel < 1 {
-		return bad(fmt.Errorf("--parallel is %d: it must be at least 1", parallel))
-	}
+// trialTasks reads the tasks of a command that runs verifiers only.
+func (a *app) trialTasks() (*config, []*task.Instance, error) {
 	c, err := a.load()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	source := a.flags.tasks
 	if source == "" {
 		source = "bundled"
 	}
 	instances, _, err := a.loadTasks(c, source)
-	if err != nil {
+	return c, instances, err
+}
+
+// validation of a set of tasks.
+type validation struct {
+	app           *app
+	repeats       int
+	report, sound *listing
+
+	findings map[string]*finding
+	done     validated
+	shows    *counter
+}
+
+// validated is what --json prints.
+type validated struct {
+	Tasks       int       `json:"tasks"`
+	Sound       int       `json:"sound"`
+	Unsound     int       `json:"unsound"` // flaky ones among them
+	Flaky       int       `json:"flaky"`
+	NotFinished int       `json:"not_finished"` // when it was interrupted
+	Repeats     int       `json:"repeats"`
+	WallS       float64   `json:"wall_s"`
+	Problems    []problem `json:"problems"`
+}
+
+type problem struct {
+	Instance string `json:"instance_id"`
+	Flaky    bool   `json:"flaky"`
+	Problem  string `json:"problem"`
+}
+
+func (v *validation) run(ctx context.Context, c *config, instances []*task.Instance) error {
+	began := time.Now()
+	v.findings, v.done = map[string]*finding{}, validated{Tasks: len(instances), Repeats: v.repeats, Problems: []problem{}}
+	r := &trialRun{app: v.app, label: "validate"}
+	v.shows = newCounter(v.app.err, 0)
+	r.ended = func(x engine.Tried) error {
+		v.shows = r.shows
+		f := v.findings[x.Instance.ID]
+		f.tried = append(f.tried, x)
+		if !f.whole() {
+			return nil
+		}
+		return v.tell(f)
+	}
+	var trials []engine.Trial
+	var checked []*task.Instance
+	for _, in := range instances {
+		f := &finding{in: in, repeats: v.repeats}
+		v.findings[in.ID] = f
+		if !in.HasReference() {
+			if err := v.tell(f); err != nil {
+				return err
+			}
+			continue
+		}
+		trials = append(trials, f.trials()...)
+		checked = append(checked, in)
+	}
+	err := r.runTrials(ctx, c, checked, trials)
+	v.done.WallS = time.Since(began).Seconds()
+	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	dir, err := home()
-	if err != nil {
-		return bad(err)
-	}
-	var close closers
-	defer func() { err = errors.Join(err, close.Close()) }()
-	ps, err := a.providers(ctx, c, dir, instances, &close)
-	if err != nil {
-		return bad(err)
-	}
-	if err := engine.CheckSandboxes(ctx, c.Sandbox, ps, instances, a.progress); err != nil {
-		return bad(err)
-	}
-	unsound := 0
-	for f := range a.findings(ctx, c, ps, instances, parallel) {
-		word := "sound"
-		if !f.sound() {
-			word, unsound = "UNSOUND", unsound+1
+	return v.conclude(instances)
+}
+
+// tell of a task whose trials are over.
+func (v *validation) tell(f *finding) error {
+	word := f.word()
+	switch what := f.problem(); {
+	case what == "":
+		v.done.Sound++
+		if err := v.sound.line(f.in.ID); err != nil {
+			return err
 		}
-		fmt.Fprintf(a.out, "%-8s %-32s %s\n", word, f.id, f.problem())
+	default:
+		v.done.Unsound++
+		if word == "FLAKY" {
+			v.done.Flaky++
+		}
+		v.done.Problems = append(v.done.Problems, problem{Instance: f.in.ID, Flaky: word == "FLAKY", Problem: what})
 	}
-	if ctx.Err() != nil {
-		return &exit{1, context.Cause(ctx)}
+	for _, row := range f.rows() {
+		if err := v.report.json(row); err != nil {
+			return err
+		}
 	}
-	fmt.Fprintf(a.out, "%d of %d tasks are sound\n", len(instances)-unsound, len(instances))
-	if unsound > 0 {
-		return &exit{1, fmt.Errorf("%d of %d tasks are not sound", unsound, len(instances))}
+	return v.shows.print(v.lines(), fmt.Sprintf("%-8s %-32s %s", word, f.in.ID, f.problem()))
+}
+
+// lines go beside standard output where that is one JSON object.
+func (v *validation) lines() io.Writer {
+	if v.app.flags.json {
+		return v.app.err
+	}
+	return v.app.out
+}
+
+// conclude reports what trials there are of tasks that were not finished, and sums up.
+func (v *validation) conclude(instances []*task.Instance) error {
+	for _, in := range instances {
+		f := v.findings[in.ID]
+		if f.whole() {
+			continue
+		}
+		v.done.NotFinished++
+		for _, row := range f.rows() {
+			if err := v.report.json(row); err != nil {
+				return err
+			}
+		}
+	}
+	sum := fmt.Sprintf("%d of %d tasks are sound", v.done.Sound, v.done.Tasks)
+	if v.done.Flaky > 0 {
+		sum += fmt.Sprintf(", %d flaky", v.done.Flaky)
+	}
+	if v.app.flags.json {
+		if err := json.NewEncoder(v.app.out).Encode(v.done); err != nil {
+			return err
+		}
+	} else if _, err := fmt.Fprintln(v.app.out, sum); err != nil {
+		return err
+	}
+	switch {
+	case v.done.NotFinished > 0:
+		return &exit{1, fmt.Errorf("stopped: %d of %d tasks were checked, %d of them sound", v.done.Tasks-v.done.NotFinished, v.done.Tasks, v.done.Sound)}
+	case v.done.Unsound > 0:
+		return &exit{1, fmt.Errorf("%d of %d tasks are not sound", v.done.Unsound, v.done.Tasks)}
 	}
 	return nil
-}
-
-// findings come as they are made.
-func (a *app) findings(ctx context.Context, c *config, ps map[sandbox.Kind]sandbox.Provider, instances []*task.Instance, parallel int) <-chan finding {
-	out := make(chan finding)
-	next := make(chan *task.Instance)
-	var wg sync.WaitGroup
-	for range parallel {
-		wg.Go(func() {
-			for in := range next {
-				out <- inspect(ctx, c, ps, in)
-			}
-		})
-	}
-	go func() {
-		for _, in := range instances {
-			next <- in
-		}
-		close(next)
-		wg.Wait()
-		close(out)
-	}()
-	return out
-}
-
-// inspect one task: untouched, then with its reference solution.
-func inspect(ctx context.Context, c *config, ps map[sandbox.Kind]sandbox.Provider, in *task.Instance) finding {
-	f := finding{id: in.ID}
-	if in.Reference.None() {
-		f.err = errors.New("it has no reference solution")
-		return f
-	}
-	kind, err := engine.ChooseSandbox(ctx, c.Sandbox, ps, in)
-	if err != nil {
-		f.err = err
-		return f
-	}
-	within := func(purpose string, do func(sandbox.Sandbox) error) error {
-		spec := in.Spec(kind)
-		spec.Name = strings.Join([]string{"validate", in.ID, purpose}, ".")
-		spec.Labels = map[string]string{"run": "validate", "trajectory": in.ID}
-		sb, err := ps[kind].Open(ctx, spec)
-		if err != nil {
-			return err
-		}
-		return errors.Join(do(sb), sb.Close())
-	}
-	f.err = within("untouched", func(sb sandbox.Sandbox) (err error) {
-		f.untouched, err = in.Verify(ctx, sb, nil)
-		return err
-	})
-	if f.err != nil {
-		return f
-	}
-	var patch []byte
-	f.err = within("solve", func(sb sandbox.Sandbox) (err error) {
-		if err := in.Prepare(ctx, sb); err != nil {
-			return err
-		}
-		if err := in.Solve(ctx, sb); err != nil {
-			return err
-		}
-		patch, err = in.TakePatch(ctx, sb)
-		return err
-	})
-	if f.err != nil {
-		return f
-	}
-	f.err = within("reference", func(sb sandbox.Sandbox) (err error) {
-		f.reference, err = in.Verify(ctx, sb, patch)
-		return err
-	})
-	return f
 }

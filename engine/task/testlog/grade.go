@@ -59,6 +59,8 @@ type Grade struct {
 type Share struct {
 	Passed, Total int
 	Failing       []string // at most maxFailing
+	// Success and Failure are the names of all that count.
+	Success, Failure []string
 }
 
 // maxFailing bounds the names kept of tests that should pass.
@@ -199,7 +201,11 @@ func (r Rules) share(found Results, names []string, keep bool) Share {
 		s.Total++
 		if passed {
 			s.Passed++
-		} else if len(s.Failing) < maxFailing {
+			s.Success = append(s.Success, name)
+			continue
+		}
+		s.Failure = append(s.Failure, name)
+		if len(s.Failing) < maxFailing {
 			s.Failing = append(s.Failing, name)
 		}
 	}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"rollbench/engine"
+	"rollbench/engine/task"
+)
+
+// trialsOf makes a finding of verdicts: p passes, f fails, x has no reward, e an error.
+func trialsOf(untouched, reference string) *finding {
+	f := &finding{in: &task.Instance{ID: "a", Reference: task.Reference{Script: []byte("true")}}, repeats: len(untouched)}
+	for i, kind := range kinds {
+		for n, letter := range []string{untouched, reference}[i] {
+			x := engine.Tried{Trial: engine.Trial{Instance: f.in, Kind: kind, Repeat: n + 1}}
+			x.Verdict.Note = fmt.Sprintf("note %d", n+1)
+			one, zero := 1.0, 0.0
+			switch letter {
+			case 'p':
+				x.Verdict.Reward = &one
+			case 'f':
+				x.Verdict.Reward = &zero
+			case 'e':
+				x.Err = errors.New("no sandbox")
+			}
+			f.tried = append(f.tried, x)
+		}
+	}
+	return f
+}
+
+func TestFindings(t *testing.T) {
+	for _, c := range []struct{ untouched, reference, word, problem string }{
+		{"f", "p", "sound", ""},
+		{"fff", "ppp", "sound", ""},
+		{"p", "p", "UNSOUND", "the untouched repository passes"},
+		{"ff", "ff", "UNSOUND", "the reference solution fails (reward 0): note 1"},
+		{"x", "p", "UNSOUND", "the verifier could not run on the untouched repository: note 1"},
+		{"f", "e", "UNSOUND", "the verifier could not run on the reference solution: no sandbox"},
+		{"fff", "pfp", "FLAKY", "flaky: the reference solution passes in 2, fails in 1 of 3 (note 2)"},
+		{"ff", "px", "FLAKY", "flaky: the reference solution passes in 1, no reward in 1 of 2 (note 2)"},
+		{"fp", "ff", "FLAKY", "flaky: the untouched repository passes in 1, fails in 1 of 2 (note 2); the reference solution fails (reward 0): note 1"},
+	} {
+		f := trialsOf(c.untouched, c.reference)
+		if f.word() != c.word || f.problem() != c.problem {
+			t.Errorf("%s %s: %s %q, want %s %q", c.untouched, c.reference, f.word(), f.problem(), c.word, c.problem)
+		}
+	}
+}
+
+// The report names the flaky kind, and gives an absent reward as such.
+func TestFindingRows(t *testing.T) {
+	f := trialsOf("ff", "px")
+	rows := f.rows()
+	if len(rows) != 4 || !f.whole() {
+		t.Fatalf("%d rows, whole %v", len(rows), f.whole())
+	}
+	for i, row := range rows {
+		reference := i >= 2
+		if row.Flaky != reference || row.Sound || row.Repeat != i%2+1 {
+			t.Errorf("row %d: %+v", i, row)
+		}
+	}
+	if rows[3].Reward != nil || rows[2].Reward == nil || *rows[2].Reward != 1 {
+		t.Errorf("rewards: %+v", rows)
+	}
+	f.tried = f.tried[:3] // interrupted: nothing is said to be sound
+	if g := trialsOf("f", "p"); !g.rows()[0].Sound || f.whole() || f.rows()[0].Sound {
+		t.Error("soundness of a whole and of an interrupted task")
+	}
+	f.in = &task.Instance{ID: "b"}
+	if f.word() != "UNSOUND" || !strings.Contains(f.problem(), "no reference") || len(f.trials()) != 0 || len(f.rows()) != 1 {
+		t.Errorf("without a reference: %s %s", f.word(), f.problem())
+	}
+}
