@@ -213,6 +213,7 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 	if w.Patch == nil {
 		w.Patch = []byte{}
 	}
+	w.Events = append(w.Events, e.signs(ctx, t, patch)...)
 	if len(patch) == 0 {
 		zero := 0.0
 		w.Events = append(w.Events,
