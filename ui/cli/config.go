@@ -149,6 +149,9 @@ func (a *app) overrides() []string {
 	if a.flags.human {
 		out = append(out, "generator.human=true")
 	}
+	if a.flags.evalRepeats != 0 {
+		out = append(out, fmt.Sprintf("limits.eval_repeats=%d", a.flags.evalRepeats))
+	}
 	if a.flags.bare {
 		out = append(out, "sandbox.allow_uncontained=true")
 	}
