@@ -26,6 +26,7 @@ type Config struct {
 	Limits     TimeLimits `toml:"limits" json:"limits"`
 	GPU        GPUs       `toml:"gpu" json:"gpu,omitzero"`
 	Tasks      Tasks      `toml:"tasks" json:"tasks"`
+	Judge      Judge      `toml:"judge" json:"judge,omitzero"`
 }
 
 // Generator is how trajectories are sampled.
@@ -258,6 +259,9 @@ func (c Config) Check() error {
 		return err
 	}
 	if err := c.Tasks.check(); err != nil {
+		return err
+	}
+	if err := c.Judge.check(); err != nil {
 		return err
 	}
 	return c.Tools.check()

@@ -171,6 +171,9 @@ func (c *config) check() error {
 			return errors.New("endpoint.url holds a name or password, which would be stored with the run: put the key into a variable and name it with endpoint.api_key_env")
 		}
 	}
+	if u, err := url.Parse(c.Judge.URL); err == nil && u.User != nil {
+		return errors.New("judge.endpoint holds a name or password, which would be stored with the run: put the key into a variable and name it with judge.api_key_env")
+	}
 	switch {
 	case ui.CheckTheme(c.UI.Theme) != nil:
 		return fmt.Errorf("ui.theme is %q: use %s", c.UI.Theme, ui.ThemeList())
