@@ -26,6 +26,7 @@ type Config struct {
 	Limits     TimeLimits `toml:"limits" json:"limits"`
 	GPU        GPUs       `toml:"gpu" json:"gpu,omitzero"`
 	Tasks      Tasks      `toml:"tasks" json:"tasks"`
+	Judge      Judge      `toml:"judge" json:"judge,omitzero"`
 }
 
 // Generator is how trajectories are sampled.
@@ -163,8 +164,10 @@ type TimeLimits struct {
 	Eval Duration `toml:"eval" json:"eval"`
 	// Retries of init and eval, each in a fresh sandbox, when the sandbox or
 	// the engine behind it fails. A model's own failure is never retried.
-	Retries int      `toml:"retries" json:"retries"`
-	Backoff Duration `toml:"retry_backoff" json:"retry_backoff"` // before the first, doubled each time
+	Retries int `toml:"retries" json:"retries"`
+	// EvalRepeats is how often the verifier runs; 0 (of older runs): once.
+	EvalRepeats int      `toml:"eval_repeats" json:"eval_repeats,omitempty"`
+	Backoff     Duration `toml:"retry_backoff" json:"retry_backoff"` // before the first, doubled each time
 }
 
 // Duration is a time.Duration written as text: "90s", "1h30m".
@@ -226,6 +229,9 @@ func (c Config) Check() error {
 	if c.Limits.Retries < 0 {
 		return fmt.Errorf("limits.retries is %d: it must not be negative", c.Limits.Retries)
 	}
+	if err := c.Limits.checkRepeats(); err != nil {
+		return err
+	}
 	for _, k := range []struct {
 		name string
 		n    float64
@@ -253,6 +259,9 @@ func (c Config) Check() error {
 		return err
 	}
 	if err := c.Tasks.check(); err != nil {
+		return err
+	}
+	if err := c.Judge.check(); err != nil {
 		return err
 	}
 	return c.Tools.check()

@@ -92,26 +92,15 @@ func (s *stages) Eval(ctx context.Context, it dispatch.Item) {
 	if !e.state(ctx, t, sessions.StateChange{State: sessions.Evaluating}) {
 		return
 	}
-	limit := time.Duration(e.opt.Config.Limits.Eval)
-	limited, cancel := withLimit(ctx, limit)
-	defer cancel()
-	err := e.retry(limited, t, dispatch.Eval, func() error {
-		if err := e.pretend(limited, t, dispatch.Eval); err != nil {
-			return err
-		}
-		return e.evaluate(limited, t)
-	})
+	verdict, err := e.verdict(ctx, t)
 	switch {
 	case err == nil:
-		return
+		e.concludeVerdict(t, verdict)
 	case ctx.Err() != nil:
 		e.interrupted(ctx, t)
-		return
-	case limited.Err() != nil:
-		e.struck(t, dispatch.Eval, "limits.eval", limit)
-		err = fmt.Errorf("eval took longer than limits.eval = %v: %w", limit, err)
+	default:
+		e.concludeFailed(t, sessions.ErrorEvaluation, err, sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: t.evalLog})
 	}
-	e.concludeFailed(t, sessions.ErrorEvaluation, err, sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: t.evalLog})
 }
 
 // Panicked is a defect of a stage: the trajectory's error, not the run's.
@@ -213,6 +202,7 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 	if w.Patch == nil {
 		w.Patch = []byte{}
 	}
+	w.Events = append(w.Events, e.signs(ctx, t, patch)...)
 	if len(patch) == 0 {
 		zero := 0.0
 		w.Events = append(w.Events,
@@ -242,43 +232,37 @@ func (e *Engine) patchOf(ctx context.Context, t *trajectory) ([]byte, error) {
 	return t.in.TakePatch(ctx, t.place.sb)
 }
 
-// evaluate opens a fresh sandbox and records the verdict. An error means that
-// the verifier could not run: the reward stays absent.
-func (e *Engine) evaluate(ctx context.Context, t *trajectory) error {
-	var verdict task.Verdict
+// verify once, in a fresh sandbox. An error means that the verifier could not run:
+// the reward stays absent.
+func (e *Engine) verify(ctx context.Context, t *trajectory) (verdict task.Verdict, err error) {
 	if !t.in.NeedsPatch() {
-		var err error
-		if verdict, err = e.judge(ctx, t); err != nil {
-			return err
-		}
+		verdict, err = e.judge(ctx, t)
 	} else {
-		sb, err := e.open(ctx, t, "eval")
-		if err != nil {
-			return err
+		sb, failed := e.open(ctx, t, "eval")
+		if failed != nil {
+			return verdict, failed
 		}
 		defer e.closeSandbox(t, "eval", sb)
 		verdict, err = t.in.Verify(ctx, e.showVerifier(t, sb), t.patch)
 		e.streams.of(t.key).Doing(0, "")
-		if err != nil {
-			return err
-		}
 	}
-	if verdict.Broken {
+	if err == nil && verdict.Broken {
 		t.evalLog = verdict.Log
-		return errors.New(verdict.Note)
+		err = errors.New(verdict.Note)
 	}
-	if verdict.TimedOut > 0 {
-		e.tellLimit(t, sessions.LimitStruck{Stage: "eval", Limit: "the task's verifier timeout", Bound: verdict.TimedOut, For: "the verifier", Waited: verdict.Wall})
-	}
+	return verdict, err
+}
+
+// concludeVerdict records what the verifier found.
+func (e *Engine) concludeVerdict(t *trajectory, verdict task.Verdict) {
 	w := sessions.Write{Key: t.key, Attempt: t.attempt, EvalLog: verdict.Log}
 	if verdict.Reward == nil {
 		e.concludeFailed(t, sessions.ErrorEvaluation, errors.New(verdict.Note), w)
-		return nil
+		return
 	}
 	w.Events = append(e.rewardHits(t, verdict.Reward), sessions.NewEvent(time.Now(), t.key, sessions.KindReward,
 		sessions.Rewarded{Reward: verdict.Reward, Note: verdict.Note, Parts: verdict.Parts, Wall: verdict.Wall}))
 	e.conclude(t, sessions.Done, w)
-	return nil
 }
 
 // retry a stage whose sandbox failed, in a fresh one, with a doubling wait.

@@ -44,6 +44,7 @@ var reducers = map[Kind]func(t *Trajectory, e Event) error{
 	KindCause:        with(applyCause),
 	KindPatch:        with(applyPatch),
 	KindReward:       with(applyReward),
+	KindTampering:    with(func(t *Trajectory, p Tampering, _ time.Time) { t.Tampering = p.Signs }),
 	KindBreak:        func(t *Trajectory, _ Event) error { t.Breaks++; return nil },
 	KindResampled:    with(applyResampled),
 	KindPicked:       with(applyPicked),

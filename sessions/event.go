@@ -29,6 +29,8 @@ const (
 	KindCause        Kind = "cause"         // Cause
 	KindPatch        Kind = "patch"         // PatchTaken; the patch itself is in the patch table
 	KindReward       Kind = "reward"        // Rewarded
+	KindDisagreement Kind = "verdict.differs" // Disagreement: repeats of the verifier
+	KindTampering    Kind = "tampering"     // Tampering: signs that the verdict was gone for
 	KindCommand      Kind = "command"       // Commanded: a verb a person used
 	KindIntervention Kind = "intervention"  // Intervention: a change a person made
 
@@ -165,6 +167,17 @@ type (
 		Note   string             `json:"note,omitempty"`
 		Parts  map[string]float64 `json:"parts,omitempty"` // further numbers of the verifier
 		Wall   time.Duration      `json:"wall_ns"`
+	}
+	// Disagreement is said where repeats of the verifier do not agree. The reward is
+	// then absent.
+	Disagreement struct {
+		Rewards []*float64 `json:"rewards"` // in order; null where a repeat gave none
+		Notes   []string   `json:"notes"`
+		Mean    *float64   `json:"mean"` // of those there are
+	}
+	// Tampering is said once the run stage has ended, where there are signs.
+	Tampering struct {
+		Signs []Sign `json:"signs"`
 	}
 	Commanded struct {
 		Verb string `json:"verb"` // pause, continue, step, over, out, stop, cancel, …

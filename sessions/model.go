@@ -115,6 +115,15 @@ type Trajectory struct {
 	Sandbox    string     `json:"sandbox,omitempty"` // "docker 3f2a…" or "local …", "" when closed
 	Fork       *Fork      `json:"fork,omitempty"`    // nil: of the set fixed at the start
 	Differs    int        `json:"differs,omitempty"` // calls that answered otherwise as its sandbox was rebuilt
+	Tampering  []Sign     `json:"tampering,omitempty"`
+}
+
+// Sign that a policy went for the verdict instead of the problem. It changes
+// neither reward nor mask.
+type Sign struct {
+	Kind string `json:"kind"`
+	Turn int    `json:"turn,omitempty"` // of the call, 0: it is in the patch
+	What string `json:"what"`           // file or command
 }
 
 // Mask is why the trajectory's tokens are kept out of the gradient, "" when

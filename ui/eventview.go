@@ -16,7 +16,7 @@ func viewEvents(events []sessions.Event) *page {
 	for _, e := range events {
 		r := plain
 		switch e.Kind {
-		case sessions.KindWarning, sessions.KindBreak:
+		case sessions.KindWarning, sessions.KindBreak, sessions.KindTampering, sessions.KindDisagreement:
 			r = warn
 		case sessions.KindCause:
 			r = fail

@@ -110,6 +110,7 @@ var glyphs = [][2]string{
 	{"! ×", "failed, cancelled"},
 	{"◌", "stopped with its process; rollbench resume goes on"},
 	{"⊘ ✎ ≠", "masked (out of the gradient), intervened (changed by a person), token prefix broken"},
+	{tamperGlyph, "signs of tampering: the transcript's end and the verifier's page name them; the filter tampered finds them"},
 	{forkGlyph, "forked from another: #0@7 from trajectory 0 before its turn 7"},
 	{"░ ▒ ▓ –", "a token's logprob: under −0.1, under −1, under −3, absent; underlined: it trains"},
 	{"▲", "asks before it acts"},

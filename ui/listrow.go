@@ -97,7 +97,11 @@ func memberRow(t sessions.Trajectory, c columns, now time.Time) line {
 		rr = good
 	}
 	l.add(rr, padLeft(reward(t.Reward), 7))
-	l.add(plain, " ")
+	if len(t.Tampering) > 0 {
+		l.add(warn, tamperGlyph)
+	} else {
+		l.add(plain, " ")
+	}
 	return append(l, marks(t)...)
 }
 
@@ -184,7 +188,7 @@ func (p *listPane) groupRow(g group, c columns) line {
 func reward2(m float64) string { return fmt.Sprintf("%.2f", m) }
 
 // haystack is the words a filter can match: state, reason, tool, and masked,
-// intervened, drift, fork, parent=N, dropped, solved, wrong, tag=WORD, and the note.
+// intervened, drift, tampered, fork, parent=N, dropped, solved, wrong, tag=WORD, and the note.
 func haystack(t sessions.Trajectory) string {
 	parts := []string{t.Key.String(), looks(t).word, string(t.Held), t.HeldWhy, string(t.HeldAt), t.Tool, t.Finish, "reward=" + reward(t.Reward)}
 	if t.Mask() != "" {
@@ -208,6 +212,9 @@ func haystack(t sessions.Trajectory) string {
 	}
 	if t.Breaks > 0 {
 		parts = append(parts, "drift")
+	}
+	if len(t.Tampering) > 0 {
+		parts = append(parts, "tampered")
 	}
 	for _, tag := range t.Tags {
 		parts = append(parts, "tag="+tag)

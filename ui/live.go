@@ -127,13 +127,13 @@ func readVerifier(ctx context.Context, r sessions.Reader, t sessions.Trajectory)
 	case err != nil:
 		return nil, err
 	case len(data) == 0 && t.State.Ended():
-		return textPage("The verifier left no output.", prose, dim), nil
+		return verifierPage(t, "The verifier left no output.", dim), nil
 	case len(data) == 0 && t.State == sessions.Evaluating:
 		return textPage("The verifier runs; what it prints is here once it has ended.", prose, dim), nil
 	case len(data) == 0:
 		return textPage("The verifier has not run yet.", prose, dim), nil
 	}
-	return textPage(string(data), prose, plain), nil
+	return verifierPage(t, string(data), plain), nil
 }
 
 // livePage is what the verifier of the chosen trajectory has printed by now, made

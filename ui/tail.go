@@ -124,6 +124,7 @@ func (s *section) ended(t sessions.Trajectory) {
 	if t.EvalNote != "" {
 		s.add(block{id: "eval", label: "verifier", labelRole: dim, body: plain, text: trim(t.EvalNote)})
 	}
+	s.tampering(t)
 	s.causes(t.Causes)
 }
 

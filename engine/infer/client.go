@@ -34,6 +34,8 @@ type Options struct {
 	// Template are arguments of the server's chat template (chat_template_kwargs),
 	// sent wherever it renders messages; nil: none.
 	Template map[string]any
+	// Plain asks Chat for text alone: no token ids, no logprobs.
+	Plain bool
 	// RequestLimit bounds one Chat call with all its retries [10 min].
 	RequestLimit time.Duration
 	// IdleLimit bounds the silence between two pieces of a stream, from the
@@ -111,6 +113,9 @@ func New(opt Options) (*Client, error) {
 	}
 	model, none := opt.Model, ""
 	c.model.Store(&model)
+	if opt.Plain {
+		c.extras.Store(extrasNone)
+	}
 	c.server.Store(&none)
 	for _, p := range []*atomic.Pointer[string]{&c.complete, &c.version, &c.versionAt, &c.mode} {
 		p.Store(&none)

@@ -8,6 +8,12 @@ import (
 	"rollbench/engine/task/answer"
 )
 
+// Asker sends messages to a judge and returns its text.
+type Asker = answer.Asker
+
+// JudgeMessage is one of those.
+type JudgeMessage = answer.Message
+
 // newAnswer finds the verifier of a question by its data_source. ask is the
 // judge, nil when there is none.
 func newAnswer(q Question, ask answer.Asker) (answerer, error) {
@@ -17,7 +23,7 @@ func newAnswer(q Question, ask answer.Asker) (answerer, error) {
 	case err != nil:
 		return nil, err
 	case verifier.Judge != nil && ask == nil:
-		return nil, errors.New("its answers are for a judge to decide, and none is given")
+		return nil, errors.New("its answers are for a judge to decide, and none is given: set judge.endpoint and judge.model")
 	}
 	return graded{verifier, row, ask}, nil
 }
@@ -29,16 +35,31 @@ type graded struct {
 	ask      answer.Asker
 }
 
+// judgeTries is how often a judge is asked whose replies hold no decision. What an
+// endpoint cannot answer it has tried again by itself.
+const judgeTries = 2
+
 func (g graded) judge(ctx context.Context, reply string) (Verdict, error) {
-	score, err := g.verifier.Grade(ctx, g.row, reply, g.ask)
-	if err != nil {
-		return Verdict{}, err
-	}
 	log := "answer: " + reply + "\ntargets: " + strings.Join(g.row.Targets, " | ") + "\n"
-	if score.Judge != "" {
-		log += "judge: " + score.Judge + "\n"
+	for n := 1; ; n++ {
+		score, err := g.verifier.Grade(ctx, g.row, reply, g.ask)
+		if err != nil {
+			return Verdict{}, err
+		}
+		if score.Judge != "" {
+			log += "judge: " + score.Judge + "\n"
+		}
+		if score.Value == nil {
+			log += score.Note + "\n"
+			if ctx.Err() != nil {
+				return Verdict{Log: bound([]byte(log))}, cancelled(ctx)
+			}
+			if score.Judge != "" && n < judgeTries {
+				continue
+			}
+		}
+		return Verdict{Reward: score.Value, Note: score.Note, Log: bound([]byte(log))}, nil
 	}
-	return Verdict{Reward: score.Value, Note: score.Note, Log: bound([]byte(log))}, nil
 }
 
 func (g graded) right() string {

@@ -136,7 +136,7 @@ func TestDetection(t *testing.T) {
 		`{}`:                "row 1: the row is empty",
 		`{"id":"a","instruction":"b","verify":"c","instance_id":"d","base_commit":"1234567","FAIL_TO_PASS":[]}`: "row 1: its columns fit swebench and plain; say which it is with --format",
 		`{"id":"a","instruction":"b"}`: "plain, the nearest, also needs verify",
-		`{"prompt":"q","reward_model":{"ground_truth":"4"},"data_source":"browsecomp_plus"}`:                                           `field "data_source": its answers are for a judge to decide, and none is given`,
+		`{"prompt":"q","reward_model":{"ground_truth":"4"},"data_source":"browsecomp_plus"}`:                                           `field "data_source": its answers are for a judge to decide, and none is given: set judge.endpoint and judge.model`,
 		`{"prompt":"q","reward_model":{"ground_truth":"4"},"data_source":"mine"}`:                                                      `field "data_source": data_source is "mine"; it must be ToRL`,
 		`{"prompt":"q","reward_model":{},"data_source":"nq"}`:                                                                          `field "reward_model" has no ground_truth`,
 		`{"prompt":[{"role":"tool","content":"x"}],"reward_model":{"ground_truth":"4"},"data_source":"nq"}`:                            `field "prompt" item 1 is of role "tool"`,

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode"
 
-	"rollbench/engine/task/answer"
 	"rollbench/engine/task/rows"
 )
 
@@ -30,7 +29,7 @@ type Options struct {
 	// Network is given to tasks whose format has no word about it.
 	Network bool
 	// Ask is the judge of answers that no rule can grade; nil: their rows are bad.
-	Ask answer.Asker
+	Ask Asker
 	// Label names a field of rows that is kept with the instance, "" for none.
 	Label string
 	// OnBad is told of each broken row or task, which is then left out; nil: the

@@ -8,6 +8,7 @@ command -v git >/dev/null 2>&1 || fail "git is not in the sandbox; the image mus
 top=$(pwd -P)
 [ "$top" != / ] || fail "the workdir is /, which cannot be a repository"
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
+export GIT_NO_REPLACE_OBJECTS=1 # a commit is what its id says
 
 if [ ! -e .git ]; then
   git init -q .
@@ -64,8 +65,50 @@ echo "rollbench: base $base"
 branch=$(git symbolic-ref -q --short HEAD || true)
 for remote in $(git remote); do git remote remove "$remote"; done
 git for-each-ref --format='delete %(refname)' | grep -v -x -F -e "delete refs/heads/$branch" -e "delete refs/rollbench/base" | git update-ref --no-deref --stdin
-rm -rf "$gd/logs" "$gd/ORIG_HEAD" "$gd/FETCH_HEAD" "$gd/MERGE_HEAD" "$gd/CHERRY_PICK_HEAD" "$gd/REVERT_HEAD" \
-  "$gd/info/grafts" "$gd/rebase-merge" "$gd/rebase-apply" "$gd/worktrees" "$gd/objects/info/commit-graph" "$gd/objects/info/commit-graphs"
+git pack-refs --all --prune # no old value of a ref stays behind
+# Of git's own files those stay that it cannot do without: others name later
+# commits (logs, ORIG_HEAD, BISECT_LOG), or hold texts and objects (COMMIT_EDITMSG,
+# rr-cache, lost-found, lfs, bundles).
+keep() { # FOLDER NAME...: removes all else in it
+  within=$1
+  shift
+  for entry in "$within"/* "$within"/.[!.]*; do
+    for name in "$@"; do [ "${entry##*/}" != "$name" ] || continue 2; done
+    rm -rf "$entry"
+  done
+}
+keep_git() { keep "$1" HEAD config config.worktree commondir gitdir description index objects refs packed-refs info hooks shallow modules && keep "$1/info" exclude attributes sparse-checkout; }
+keep_git "$gd"
+rm -rf "$gd/objects/info/commit-graph" "$gd/objects/info/commit-graphs"
+
+# Submodules have stores of their own. Each keeps what its HEAD leads to.
+cut_module() {
+  at=$(git --git-dir="$1" rev-parse -q --verify 'HEAD^{commit}' || true)
+  if [ -n "$at" ]; then
+    echo "$at" >"$1/HEAD"
+  else # nothing is checked out, so nothing of it is needed
+    rm -rf "$1/objects" "$1/index"
+    mkdir -p "$1/objects/info" "$1/objects/pack"
+  fi
+  rm -rf "$1/refs" "$1/packed-refs" "$1/objects/info/commit-graph" "$1/objects/info/commit-graphs"
+  mkdir -p "$1/refs/heads"
+  for remote in $(git config -f "$1/config" --get-regexp --name-only '^(remote|branch)\..*\.' | sed 's/\.[^.]*$//' | sort -u); do
+    git config -f "$1/config" --remove-section "$remote"
+  done
+  keep_git "$1"
+  rm -f "$1"/objects/pack/*.keep
+  [ -z "$at" ] || git --git-dir="$1" -c core.worktree="$top" repack -a -d -q
+  rm -f "$1/objects/info/alternates"
+  git --git-dir="$1" -c core.worktree="$top" prune --expire=now
+}
+if [ -d "$gd/modules" ]; then
+  find "$gd/modules" -type f -name HEAD | while IFS= read -r head; do
+    if [ -d "${head%/HEAD}/objects" ]; then cut_module "${head%/HEAD}"; fi
+  done
+fi
+git ls-files -s | sed -n 's/^160000 [0-9a-f]* 0\t//p' | while IFS= read -r path; do
+  if [ -d "$path/.git/objects" ]; then cut_module "$path/.git"; fi
+done
 
 # Everything stored must be reachable; else store again what is and drop the rest.
 stored=0

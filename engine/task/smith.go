@@ -61,7 +61,7 @@ func smithRow(r rows.Row, o *Options) (Instance, error) {
 	}
 	d.Image = smithImage(d.Image, o.ImagePrefix)
 	kind := &smith{branch: d.ID, bug: []byte(d.Patch), hidden: testFiles(d.FailToPass)}
-	kind.grading = gradingOf(d, runner.parser)
+	kind.grading, kind.tests = gradingOf(d, runner.parser), tests
 	in := Instance{
 		ID: d.ID, Workdir: d.Workdir, Image: d.Image, VerifyLimit: rowVerifyLimit,
 		Instruction: smithInstruction(d), Reference: Reference{Patch: []byte(back)}, TestCommand: d.TestCmd,

@@ -21,6 +21,7 @@ type swebench struct {
 	// assets are files that no patch can carry, by their paths in the
 	// repository; nil for none.
 	assets fs.FS
+	tests  []string // files that the verdict comes from
 }
 
 // newRow makes an instance of a decoded row. What is wrong with a field is found
@@ -40,6 +41,9 @@ func newRow(r rows.Row, d *row) (Instance, error) {
 		TestCommand: d.TestCmd, Repo: d.Repo, Env: condaEnv(d.Image, name),
 	}
 	kind := &swebench{base: d.Base, script: d.EvalScript, grading: gradingOf(d, runner.parser)}
+	if kind.tests, err = rowTests(d); err != nil {
+		in.Warnings = append(in.Warnings, "changes of the tests are not noticed: "+err.Error())
+	}
 	command := d.TestCmd
 	if command == "" {
 		command, in.TestCommand = runner.command, runner.command

@@ -301,8 +301,8 @@ func (c *checker) member(key sessions.Key, reward *float64, a about) {
 		finish = *a.Finish
 	}
 	mask := maskReason(finish)
-	if mask == "" && a.Mask != nil && *a.Mask == sessions.MaskedByPerson {
-		mask = sessions.MaskedByPerson
+	if mask == "" && a.Mask != nil && (*a.Mask == sessions.MaskedByPerson || *a.Mask == MaskedTampering && c.meta.Options.Tampered == "mask") {
+		mask = *a.Mask
 	}
 	if a.Mask == nil != (mask == "") || a.Mask != nil && *a.Mask != mask {
 		c.fail("mask_reason is not %q, as finish_reason %q has it", mask, finish)

@@ -32,6 +32,8 @@ type Meta struct {
 	Metrics map[string]float64 `json:"metrics"`
 	PassAt  []PassAt           `json:"pass_at"`
 	Groups  []Group            `json:"groups"` // the baselines
+
+	Tampering []Tampered `json:"tampering"` // written trajectories with signs of it
 }
 
 // NewMeta of an export written at the time.
@@ -41,7 +43,7 @@ func NewMeta(run sessions.Run, sum Summary, opt Options, created time.Time) Meta
 	}
 	return Meta{Format: sum.Format, Version: run.Version, Run: run.ID, Title: run.Title, Recorded: run.Created,
 		Created: created.UTC(), Model: run.Model, Simulated: run.Simulate, Options: opt, Counts: sum,
-		Masks: sum.Masks, Fingerprint: run.Print, Metrics: sum.Metrics, PassAt: sum.PassAt, Groups: sum.Baselines}
+		Masks: sum.Masks, Fingerprint: run.Print, Metrics: sum.Metrics, PassAt: sum.PassAt, Groups: sum.Baselines, Tampering: sum.Tampering}
 }
 
 // File writes the run to path, with path.meta.json beside it. Both appear

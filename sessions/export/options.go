@@ -21,6 +21,7 @@ type Options struct {
 	Prompt            string `json:"prompt"`     // of transitions: full (also ""), delta
 	Rows              string `json:"rows"`       // of skyrl: trajectory (also ""), step
 	Logprobs          string `json:"logprobs"`   // of skyrl and verl: require (also ""), omit
+	Tampered          string `json:"tampered"`   // with signs of tampering: keep (also ""), mask, drop
 
 	// Filters: a trajectory is written when it passes all of them. They do not
 	// change the group that advantages are computed in.
@@ -51,6 +52,7 @@ func (o *Options) choices() []choice {
 		{"prompt", &o.Prompt, []string{"full", "delta"}, []string{"transitions"}},
 		{"rows", &o.Rows, []string{"trajectory", "step"}, []string{"skyrl"}},
 		{"logprobs", &o.Logprobs, []string{"require", "omit"}, []string{"skyrl", "verl", "verl-parquet"}},
+		{"tampered", &o.Tampered, []string{"keep", "mask", "drop"}, nil},
 	}
 }
 

@@ -13,6 +13,7 @@ type chosen struct {
 	written   bool   // else it only counts in the metrics
 	advantage *float64
 	did       []intervention
+	barred    bool // signs of tampering, and those are to be masked
 }
 
 // NoFinishReason is the mask reason of a trajectory that ended without one:
@@ -21,11 +22,20 @@ const NoFinishReason = "no_finish_reason"
 
 // mask is why no token of the trajectory trains, "" when they do.
 func (c chosen) mask() string {
-	if reason := maskReason(c.Finish); reason != "" || !c.Masked {
+	switch reason := maskReason(c.Finish); {
+	case reason != "":
 		return reason
+	case c.Masked:
+		return sessions.MaskedByPerson
+	case c.barred:
+		return MaskedTampering
 	}
-	return sessions.MaskedByPerson
+	return ""
 }
+
+// MaskedTampering is the mask reason of a trajectory with signs of tampering, where
+// the options mask those.
+const MaskedTampering = "tampering"
 
 func maskReason(finish string) string {
 	switch {
@@ -62,14 +72,14 @@ func choose(rows []sessions.Trajectory, opt Options, sum *Summary) (list []chose
 			}
 			lacking[groupOf(t)] = true
 		}
-		if !t.State.Ended() || t.Dropped || t.Intervened && !opt.IncludeIntervened {
+		if !t.State.Ended() || t.Dropped || opt.dropsTampered(t) || t.Intervened && !opt.IncludeIntervened {
 			continue
 		}
 		if t.Fork == nil { // a fork is no sample of its instance
 			all = append(all, t)
 		}
 		if t.Turn > 0 && (t.Fork == nil || t.Turn >= t.Fork.Turn) {
-			list = append(list, chosen{Trajectory: t, group: groupOf(t), written: ok})
+			list = append(list, chosen{Trajectory: t, group: groupOf(t), written: ok, barred: opt.Tampered == "mask" && len(t.Tampering) > 0})
 		}
 	}
 	if opt.OnMissing == "group" {
@@ -99,12 +109,19 @@ func choose(rows []sessions.Trajectory, opt Options, sum *Summary) (list []chose
 	return list, all, nil
 }
 
+// dropsTampered: as if a person had dropped it.
+func (o Options) dropsTampered(t sessions.Trajectory) bool {
+	return o.Tampered == "drop" && len(t.Tampering) > 0
+}
+
 // consider counts the trajectory if it is left out. missing says why it has no
 // reward although it belongs to the set.
 func consider(t sessions.Trajectory, opt Options, sum *Summary) (missing string, ok bool) {
 	switch {
 	case t.Dropped:
 		sum.Dropped++
+	case opt.dropsTampered(t):
+		sum.LeftTampered++
 	case t.Fork != nil && !opt.IncludeIntervened:
 		sum.LeftForks++
 	case t.Intervened && !opt.IncludeIntervened:

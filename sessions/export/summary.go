@@ -3,6 +3,8 @@ package export
 import (
 	"fmt"
 	"strings"
+
+	"rollbench/sessions"
 )
 
 // Summary counts what an export wrote and what it left out, and why.
@@ -17,18 +19,19 @@ type Summary struct {
 	Forks        int    `json:"forks"`        // beside them
 
 	// Trajectories left out, each counted once under the first that applies.
-	Filtered    int `json:"left_out_filtered"` // by a filter of the options
-	Unfinished  int `json:"left_out_unfinished"`
-	Dropped     int `json:"left_out_dropped"` // by a person
-	LeftForks   int `json:"left_out_forks"`   // not asked in, as intervened ones
-	Intervened  int `json:"left_out_intervened"`
-	Empty       int `json:"left_out_empty"` // no turn was made
-	NoReward    int `json:"left_out_no_reward"`
-	OfGroup     int `json:"left_out_with_group"`   // on-missing=group: another member has no reward
-	Broken      int `json:"left_out_several"`      // several samples in a format with one row a trajectory
-	NoTokens    int `json:"left_out_no_tokens"`    // no reply that could have a row
-	NoAdvantage int `json:"left_out_no_advantage"` // a group of one, in tinker
-	LeftMasked  int `json:"left_out_masked"`       // masked, in chat
+	Filtered     int `json:"left_out_filtered"` // by a filter of the options
+	Unfinished   int `json:"left_out_unfinished"`
+	Dropped      int `json:"left_out_dropped"`  // by a person
+	LeftTampered int `json:"left_out_tampered"` // signs of tampering, with tampered=drop
+	LeftForks    int `json:"left_out_forks"`    // not asked in, as intervened ones
+	Intervened   int `json:"left_out_intervened"`
+	Empty        int `json:"left_out_empty"` // no turn was made
+	NoReward     int `json:"left_out_no_reward"`
+	OfGroup      int `json:"left_out_with_group"`   // on-missing=group: another member has no reward
+	Broken       int `json:"left_out_several"`      // several samples in a format with one row a trajectory
+	NoTokens     int `json:"left_out_no_tokens"`    // no reply that could have a row
+	NoAdvantage  int `json:"left_out_no_advantage"` // a group of one, in tinker
+	LeftMasked   int `json:"left_out_masked"`       // masked, in chat
 
 	// Baselines that teach nothing.
 	GroupsOfOne int `json:"groups_of_one"`
@@ -37,6 +40,10 @@ type Summary struct {
 	// Written trajectories whose tokens are kept out of the gradient, by reason.
 	Masked int            `json:"masked"`
 	Masks  map[string]int `json:"masks"`
+
+	// Written trajectories with signs of tampering; which they are is in Meta.
+	Tampered  int        `json:"tampered"`
+	Tampering []Tampered `json:"-"`
 
 	// Replies of the chosen trajectories.
 	Superseded int `json:"replies_superseded"`       // not written
@@ -58,12 +65,22 @@ type Summary struct {
 	Baselines []Group            `json:"-"`
 }
 
+// Tampered is a written trajectory with signs of tampering.
+type Tampered struct {
+	sessions.Key
+	Signs []sessions.Sign `json:"signs"`
+}
+
 // wrote counts a trajectory that has rows.
 func (s *Summary) wrote(c chosen) {
 	s.Trajectories++
 	if reason := c.mask(); reason != "" {
 		s.Masked++
 		s.Masks[reason]++
+	}
+	if len(c.Trajectory.Tampering) > 0 {
+		s.Tampered++
+		s.Tampering = append(s.Tampering, Tampered{c.Key, c.Trajectory.Tampering})
 	}
 }
 
@@ -96,8 +113,10 @@ func (s Summary) String() string {
 		what string
 	}{
 		{s.Masked, "masked"},
+		{s.Tampered, "with signs of tampering (--tampered mask or drop)"},
 		{s.Unfinished, "left out: unfinished"},
 		{s.Dropped, "left out: dropped by a person"},
+		{s.LeftTampered, "left out: signs of tampering"},
 		{s.LeftForks, "left out: forks"},
 		{s.Intervened, "left out: intervened"},
 		{s.Empty, "left out: no turns"},

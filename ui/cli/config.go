@@ -149,6 +149,9 @@ func (a *app) overrides() []string {
 	if a.flags.human {
 		out = append(out, "generator.human=true")
 	}
+	if a.flags.evalRepeats != 0 {
+		out = append(out, fmt.Sprintf("limits.eval_repeats=%d", a.flags.evalRepeats))
+	}
 	if a.flags.bare {
 		out = append(out, "sandbox.allow_uncontained=true")
 	}
@@ -167,6 +170,9 @@ func (c *config) check() error {
 		if u, err := url.Parse(e.URL); err == nil && u.User != nil {
 			return errors.New("endpoint.url holds a name or password, which would be stored with the run: put the key into a variable and name it with endpoint.api_key_env")
 		}
+	}
+	if u, err := url.Parse(c.Judge.URL); err == nil && u.User != nil {
+		return errors.New("judge.endpoint holds a name or password, which would be stored with the run: put the key into a variable and name it with judge.api_key_env")
 	}
 	switch {
 	case ui.CheckTheme(c.UI.Theme) != nil:

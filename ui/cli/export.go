@@ -84,6 +84,7 @@ docs/exports.md explains every field; docs/exports has loaders for Python.`,
 	f.StringVar(&opt.Logprobs, "logprobs", "require", "of skyrl and verl: require them of a reply, or omit them all")
 	f.StringVar(&opt.Prompt, "prompt", "full", "of transitions: full, or delta: only a prompt's new ids")
 	f.StringVar(&opt.OnMissing, "on-missing", "drop", "a trajectory without reward: drop it, drop its group, or error")
+	f.StringVar(&opt.Tampered, "tampered", "keep", "a trajectory with signs of tampering: keep it, mask it, or drop it as if a person had")
 	f.BoolVar(&opt.Overwrite, "overwrite", false, "replace FILE if it exists")
 	f.StringVar(&check, "check", "", "check `FILE` and its meta instead of writing one")
 	c.ValidArgsFunction = completeRuns
@@ -93,6 +94,7 @@ docs/exports.md explains every field; docs/exports has loaders for Python.`,
 	offer(c, "logprobs", "require", "omit")
 	offer(c, "prompt", "full", "delta")
 	offer(c, "on-missing", "drop", "group", "error")
+	offer(c, "tampered", "keep", "mask", "drop")
 	return c
 }
 

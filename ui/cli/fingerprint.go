@@ -43,6 +43,9 @@ func fingerprint(c *config, ep *endpoint, servers *engine.Servers, instances []*
 	if ep.caps.Simulated {
 		print["simulated_seed"] = c.Simulated.Seed
 	}
+	if j := c.Judge; j.URL != "" {
+		print["judge"] = map[string]any{"model": j.Model, "temperature": j.Temperature, "max_tokens": j.MaxTokens}
+	}
 	if had := servers.Tools(); len(had) > 0 {
 		print["mcp_tools"] = had
 	}

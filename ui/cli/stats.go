@@ -51,6 +51,7 @@ type runStats struct {
 	Tools     []stats.Tool          `json:"tools"`
 	Limits    []at[sessions.Limits] `json:"limits"` // set and changed
 	Struck    []struckLimit         `json:"struck"` // time limits, in order
+	Tampered  []tampered            `json:"tampered"`
 	Series    []engine.Point        `json:"series"`
 	Advice    engine.Advice         `json:"what_if"`
 }
@@ -104,6 +105,10 @@ func statsOf(ctx context.Context, r sessions.Reader) (runStats, error) {
 			s.Ended++
 		}
 	}
+	var err error
+	if s.Tampered, err = readTampered(ctx, r); err != nil {
+		return s, err
+	}
 	series, err := r.Series(ctx)
 	if err != nil {
 		return s, err
@@ -153,6 +158,7 @@ func (a *app) printStats(s runStats) error {
 	}
 	printTools(&b, s.Tools)
 	printLimits(&b, s)
+	printTampered(&b, s.Tampered)
 	printSeries(&b, s.Series)
 	if s.Advice.Text != "" {
 		fmt.Fprintf(&b, "\n%s\n", s.Advice.Text)
