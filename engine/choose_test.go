@@ -41,7 +41,7 @@ func TestChooseSandbox(t *testing.T) {
 		{"the task says local will do", "auto", yes, yes, false, true, sandbox.Local, ""},
 	} {
 		ps := map[sandbox.Kind]sandbox.Provider{sandbox.Local: kindOf{report: c.local}, sandbox.Docker: kindOf{report: c.docker, has: c.has}}
-		got, err := ChooseSandbox(t.Context(), Sandbox{Kind: c.kind}, ps, &task.Instance{ID: "x", Image: "i", LocalOK: c.localOK})
+		got, err := (&chooser{config: Sandbox{Kind: c.kind}, providers: ps}).choose(t.Context(), &task.Instance{ID: "x", Image: "i", LocalOK: c.localOK})
 		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %q, %v; want %q, %q", c.name, got, err, c.want, c.err)
 		}

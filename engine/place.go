@@ -309,11 +309,6 @@ func CheckSandboxes(ctx context.Context, c Sandbox, ps map[sandbox.Kind]sandbox.
 	return nil
 }
 
-// ChooseSandbox is the kind of sandbox that an instance gets on this machine.
-func ChooseSandbox(ctx context.Context, c Sandbox, ps map[sandbox.Kind]sandbox.Provider, in *task.Instance) (sandbox.Kind, error) {
-	return (&chooser{config: c, providers: ps}).choose(ctx, in)
-}
-
 func (c *chooser) choose(ctx context.Context, in *task.Instance) (sandbox.Kind, error) {
 	if k, ok := c.chosen[in.ID]; ok {
 		return k, nil

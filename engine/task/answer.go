@@ -58,7 +58,11 @@ func (g graded) judge(ctx context.Context, reply string) (Verdict, error) {
 				continue
 			}
 		}
-		return Verdict{Reward: score.Value, Note: score.Note, Log: bound([]byte(log))}, nil
+		verdict := Verdict{Reward: score.Value, Note: score.Note, Log: bound([]byte(log))}
+		if score.F1 != nil {
+			verdict.Parts = map[string]float64{"f1": *score.F1}
+		}
+		return verdict, nil
 	}
 }
 

@@ -28,6 +28,9 @@ type Score struct {
 	Value *float64 // nil: the reply could not be graded, which is no 0
 	Note  string   // one line
 	Judge string   // what the judge said, in full
+	// F1 is the overlap with the targets beside exact match, nil elsewhere. It
+	// decides nothing.
+	F1 *float64
 }
 
 // Verifier grades the rows of a source.
@@ -81,7 +84,12 @@ func (v Verifier) Grade(ctx context.Context, row Row, reply string, ask Asker) (
 	}
 	if v.Judge == nil {
 		correct := v.grade(row, reply)
-		return v.score(correct, v.Name+": "+verdict(correct)), nil
+		s := v.score(correct, v.Name+": "+verdict(correct))
+		if v.Name == "exact_match" {
+			f := F1(simpleBox.ReplaceAllString(reply, "$1"), row.Targets)
+			s.F1 = &f
+		}
+		return s, nil
 	}
 	asked, correct, decided := v.ready(row, reply)
 	if decided {

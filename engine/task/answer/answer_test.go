@@ -86,6 +86,27 @@ func TestF1(t *testing.T) {
 	}
 }
 
+// F1 stands beside exact match and decides nothing: of {barack, obama} and {obama}
+// it is 2·(1/2·1)/(1/2+1) = 2/3.
+func TestF1StandsBesideExactMatch(t *testing.T) {
+	row := Row{Source: "nq", Targets: []string{"Obama"}}
+	v, err := ForSource(row.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := v.Grade(t.Context(), row, `\boxed{Barack Obama}`, nil)
+	if err != nil || *s.Value != 0 || s.F1 == nil || math.Abs(*s.F1-2.0/3) > 1e-12 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	row.Source = "math"
+	if v, err = ForSource(row.Source); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = v.Grade(t.Context(), row, "x", nil); err != nil || s.F1 != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 func TestSources(t *testing.T) {
 	for source, want := range map[string]struct {
 		name      string

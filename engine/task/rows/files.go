@@ -22,9 +22,6 @@ type Table struct {
 // extensions of files that hold rows.
 var extensions = []string{".parquet", ".jsonl", ".json"}
 
-// IsTable reports whether a file's name says that it holds rows.
-func IsTable(file string) bool { return slices.Contains(extensions, filepath.Ext(file)) }
-
 // Find the table at a path: a file, or the files of a folder or of the folder
 // data in it, as datasets are laid out. split chooses among several.
 func Find(path, split string) (Table, error) {

@@ -25,9 +25,6 @@ const (
 	LookAhead = "look-ahead" // history after the base, or the published fix, was looked for
 )
 
-// Kinds of signs, in the order in which they are told.
-func Kinds() []string { return []string{Tests, Startup, Config, Runner, Hooks, Verifier, LookAhead} }
-
 // Sign is one thing that was seen.
 type Sign struct {
 	Kind string
