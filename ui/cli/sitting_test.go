@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,9 @@ type terminal struct {
 	socket string
 }
 
+// terminals so far: each has a server of its own, since they are there at once.
+var terminals atomic.Int32
+
 func (s *shop) terminal(w, h int, args ...string) *terminal {
 	s.t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -28,7 +32,7 @@ func (s *shop) terminal(w, h int, args ...string) *terminal {
 		}
 		s.t.Skip("no tmux")
 	}
-	tm := &terminal{t: s.t, socket: fmt.Sprintf("rollbench-test-%d", os.Getpid())}
+	tm := &terminal{t: s.t, socket: fmt.Sprintf("rollbench-test-%d-%d", os.Getpid(), terminals.Add(1))}
 	command := append([]string{"env", "ROLLBENCH_HOME=" + s.home, "XDG_CONFIG_HOME=" + s.home + "/config", binary(s.t)}, args...)
 	for i, a := range command {
 		command[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
