@@ -49,6 +49,7 @@ func smithRow(r rows.Row, o *Options) (Instance, error) {
 		return Instance{}, r.Wrong("patch", "%w", err)
 	}
 	tests := testFiles(d.FailToPass, d.PassToPass)
+	smithRules := d.LogParser == "" && (d.TestCmd != "" || d.EvalScript != "")
 	if d.LogParser == "" {
 		d.LogParser = testlog.ForSmith(d.ID)
 	}
@@ -62,6 +63,9 @@ func smithRow(r rows.Row, o *Options) (Instance, error) {
 	d.Image = smithImage(d.Image, o.ImagePrefix)
 	kind := &smith{branch: d.ID, bug: []byte(d.Patch), hidden: testFiles(d.FailToPass)}
 	kind.grading, kind.tests = gradingOf(d, runner.parser), tests
+	// A row's own command may run no more than the files that decide; ours runs
+	// all that are named, so that each test must occur.
+	kind.grading.rules.Smith = smithRules
 	in := Instance{
 		ID: d.ID, Workdir: d.Workdir, Image: d.Image, VerifyLimit: rowVerifyLimit,
 		Instruction: smithInstruction(d), Reference: Reference{Patch: []byte(back)}, TestCommand: d.TestCmd,

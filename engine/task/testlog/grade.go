@@ -22,8 +22,10 @@ var failureMarkers = []string{">>>>> Patch Apply Failed", ">>>>> Reset Failed", 
 type Rules struct {
 	FailToPass, PassToPass []string
 	FailOnly               bool // eval_type "fail_only": whatever is not FAILED passes
-	// Smith: SWE-smith runs the files of FAIL_TO_PASS only, so a test that does
-	// not occur passes; one that was skipped counts neither way.
+	// Smith: SWE-smith runs the files of FAIL_TO_PASS only, so a test of
+	// PASS_TO_PASS that does not occur passes; one that was skipped counts neither
+	// way. SWE-smith does the same of FAIL_TO_PASS, where a file that cannot be
+	// imported any more would pass: such a test fails here.
 	Smith  bool
 	Parser Parser
 }
@@ -219,7 +221,7 @@ func (r Rules) passes(found Results, name string, keep bool) (passed, counts boo
 	switch {
 	case r.FailOnly:
 		return s != Failed, true
-	case r.Smith:
+	case r.Smith && keep:
 		return !known || s == Passed || s == XFailed, s != Skipped
 	case !known:
 		s = byPrefix(found, name)

@@ -107,7 +107,8 @@ func TestGradeBroken(t *testing.T) {
 	}
 }
 
-// SWE-smith: absent passes, skipped does not count. The rest is as elsewhere.
+// SWE-smith: of what has to be kept, absent passes and skipped does not count. The
+// rest is as elsewhere.
 func TestGradeSmith(t *testing.T) {
 	log := evaluated("t.py::a PASSED [ 10%]\nt.py::s SKIPPED (no) [ 20%]\nt.py::f FAILED [ 30%]\n", "1")
 	for name, c := range map[string]struct {
@@ -116,8 +117,10 @@ func TestGradeSmith(t *testing.T) {
 		want       Resolution
 		note       string
 	}{
-		"missing passes":   {log, []string{"t.py::a", "t.py::none"}, []string{"u.py::x"}, Full, "2 of 2 fixed, 1 of 1 kept"},
-		"skipped left out": {log, []string{"t.py::a", "t.py::s"}, []string{"t.py::s"}, Full, "1 of 1 fixed, 0 of 0 kept"},
+		"missing passes":   {log, []string{"t.py::a"}, []string{"u.py::x"}, Full, "1 of 1 fixed, 1 of 1 kept"},
+		"skipped left out": {log, []string{"t.py::a"}, []string{"t.py::s"}, Full, "1 of 1 fixed, 0 of 0 kept"},
+		"missing, to fix":  {log, []string{"t.py::a", "t.py::none"}, []string{"u.py::x"}, Partial, "1 of 2 fixed, 1 of 1 kept"},
+		"skipped, to fix":  {log, []string{"t.py::s"}, nil, No, "0 of 1 fixed, 0 of 0 kept"},
 		"failed":           {log, []string{"t.py::a"}, []string{"t.py::f"}, No, "1 of 1 fixed, 0 of 1 kept"},
 		"no result at all": {evaluated("ImportError\n# tests 3\n", "4"), []string{"t.py::a"}, nil, No, "no test result in the output: the test runner did not get to its summary"},
 		"guard":            {evaluated("t.py::b PASSED [100%]\n", "2"), []string{"t.py::a"}, nil, No, "the test command ended with exit code 2 although no test is reported as failed"},
