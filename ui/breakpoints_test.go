@@ -84,7 +84,7 @@ func TestLoggedHit(t *testing.T) {
 	}
 }
 
-// The dialogs and lists of the debugger, at two sizes and without colour.
+// The dialogs and lists of the debugger, at every size and without colour.
 func TestDebuggerScreens(t *testing.T) {
 	for _, v := range []struct{ name, keys string }{
 		{"break", "jjb"},
@@ -100,7 +100,7 @@ func TestDebuggerScreens(t *testing.T) {
 			name       string
 			cols, rows int
 			mono       bool
-		}{{"80x24", 80, 24, false}, {"120x40", 120, 40, false}, {"mono-80x24", 80, 24, true}} {
+		}{{"80x24", 80, 24, false}, {"120x40", 120, 40, false}, {"200x60", 200, 60, false}, {"mono-80x24", 80, 24, true}} {
 			name := fmt.Sprintf("debug-%s-%s", v.name, size.name)
 			t.Run(name, func(t *testing.T) {
 				f := fakeWhole()

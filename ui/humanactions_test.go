@@ -188,11 +188,14 @@ func TestHumanScreens(t *testing.T) {
 		{"shell-running", "jjj$"},
 		{"stop-all", "kS"},
 	} {
-		for size, wh := range map[string][2]int{"80x24": {80, 24}, "120x40": {120, 40}} {
+		for size, wh := range sizes() {
 			b := open(t, fakeWhole(), wh[0], wh[1], withTools)
 			b.keys(v.keys)
 			b.check(v.name + "-" + size)
 		}
+		b := open(t, fakeWhole(), 80, 24, func(o *Options) { o.Tools, o.NoColor = fakeTools, true })
+		b.keys(v.keys)
+		b.check(v.name + "-mono-80x24")
 	}
 }
 

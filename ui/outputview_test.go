@@ -58,7 +58,7 @@ func TestOutputScreens(t *testing.T) {
 		{"output-mono", "O/failed<enter>", true},
 		{"output-gap", "O}}kkkkkjjjjj", false},
 	} {
-		for _, wh := range [][2]int{{80, 24}, {120, 40}} {
+		for _, wh := range sizes() {
 			name := fmt.Sprintf("%s-%dx%d", v.name, wh[0], wh[1])
 			t.Run(name, func(t *testing.T) {
 				f := withOutput(log, len(log), 0)
@@ -292,6 +292,9 @@ func TestCancelCallKey(t *testing.T) {
 		b.keys("jjjC")
 		b.check("cancelcall-" + size)
 	}
+	b = open(t, fakeWhole(), 80, 24, func(o *Options) { o.NoColor = true })
+	b.keys("jjjC")
+	b.check("cancelcall-mono-80x24")
 	b.keys("<enter>")
 	if len(b.f.calls) != 0 {
 		t.Errorf("enter cancelled: %q", b.f.calls)

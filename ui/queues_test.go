@@ -46,6 +46,13 @@ func TestMeasuredScreens(t *testing.T) {
 				b.check(v.name + "-" + size)
 			})
 		}
+		f := fakeMeasured()
+		if v.change != nil {
+			v.change(f)
+		}
+		b := open(t, f, 80, 24, func(o *Options) { measured(o); o.NoColor = true })
+		b.keys(v.keys)
+		b.check(v.name + "-mono-80x24")
 	}
 	b := open(t, fakeMeasured(), 40, 10, measured)
 	b.keys("L<up>")

@@ -203,8 +203,13 @@ func TestScreens(t *testing.T) {
 		{"inject", "jjiKeep going.<enter>Tests stay."},
 		{"quit", "q"},
 		{"export", "E"},
+		{"reject", "jjx"},
+		{"finish", "jjW"},
 	}
 	for _, v := range views {
+		b := open(t, fakeWhole(), 80, 24, func(o *Options) { o.Export, o.NoColor = fakeExport, true })
+		b.keys(v.keys)
+		b.check(v.name + "-mono-80x24")
 		for size, wh := range sizes() {
 			t.Run(v.name+"-"+size, func(t *testing.T) {
 				b := open(t, fakeWhole(), wh[0], wh[1], func(o *Options) { o.Export = fakeExport })

@@ -60,7 +60,7 @@ func TestSearchScreens(t *testing.T) {
 		{"search-failed", "jjRbroken<enter>", false},
 		{"search-mono", ask + "j", true},
 	} {
-		for _, wh := range [][2]int{{80, 24}, {120, 40}} {
+		for _, wh := range sizes() {
 			name := fmt.Sprintf("%s-%dx%d", v.name, wh[0], wh[1])
 			t.Run(name, func(t *testing.T) {
 				b := open(t, fakeWhole(), wh[0], wh[1], func(o *Options) { o.NoColor, o.Search = v.mono, fakeSearch })
