@@ -26,7 +26,7 @@ func TestSmithRules(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		kind := ins[0].kind.(*smith)
-		reward, _, note := kind.grading.grade(log)
+		reward, _, note := rewardOf(kind.grading.rules.Grade(log))
 		if kind.grading.rules.Smith != c.smith || reward == nil || *reward != c.reward || !strings.HasPrefix(ins[0].TestCommand, c.command) {
 			t.Errorf("%s: smith %v, reward %v, %q, command %q", name, kind.grading.rules.Smith, reward, note, ins[0].TestCommand)
 		}
