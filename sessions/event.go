@@ -11,28 +11,28 @@ type Kind string
 // The kinds, each with its payload type. An event without a trajectory key is
 // a fact of the run.
 const (
-	KindRunStarted   Kind = "run.started"   // RunStarted
-	KindRunEnded     Kind = "run.ended"     // RunEnded
-	KindLimits       Kind = "run.limits"    // Limits
-	KindWarning      Kind = "warning"       // Warning (run or trajectory)
-	KindLimit        Kind = "limit"         // LimitStruck: a time limit of the trajectory
-	KindState        Kind = "state"         // StateChange
-	KindAttempt      Kind = "attempt"       // Attempt
-	KindSandbox      Kind = "sandbox"       // SandboxChange
-	KindModelCalled  Kind = "model.called"  // ModelCalled
-	KindReply        Kind = "reply"         // ReplyMade, with the turn
-	KindToolStarted  Kind = "tool.started"  // ToolStarted
-	KindToolFinished Kind = "tool.finished" // ToolFinished
-	KindTurnDone     Kind = "turn.done"     // TurnDone, with the turn
-	KindBreak        Kind = "prefix.broken" // PrefixBroken
-	KindFinish       Kind = "finish"        // Finished
-	KindCause        Kind = "cause"         // Cause
-	KindPatch        Kind = "patch"         // PatchTaken; the patch itself is in the patch table
-	KindReward       Kind = "reward"        // Rewarded
+	KindRunStarted   Kind = "run.started"     // RunStarted
+	KindRunEnded     Kind = "run.ended"       // RunEnded
+	KindLimits       Kind = "run.limits"      // Limits
+	KindWarning      Kind = "warning"         // Warning (run or trajectory)
+	KindLimit        Kind = "limit"           // LimitStruck: a time limit of the trajectory
+	KindState        Kind = "state"           // StateChange
+	KindAttempt      Kind = "attempt"         // Attempt
+	KindSandbox      Kind = "sandbox"         // SandboxChange
+	KindModelCalled  Kind = "model.called"    // ModelCalled
+	KindReply        Kind = "reply"           // ReplyMade, with the turn
+	KindToolStarted  Kind = "tool.started"    // ToolStarted
+	KindToolFinished Kind = "tool.finished"   // ToolFinished
+	KindTurnDone     Kind = "turn.done"       // TurnDone, with the turn
+	KindBreak        Kind = "prefix.broken"   // PrefixBroken
+	KindFinish       Kind = "finish"          // Finished
+	KindCause        Kind = "cause"           // Cause
+	KindPatch        Kind = "patch"           // PatchTaken; the patch itself is in the patch table
+	KindReward       Kind = "reward"          // Rewarded
 	KindDisagreement Kind = "verdict.differs" // Disagreement: repeats of the verifier
-	KindTampering    Kind = "tampering"     // Tampering: signs that the verdict was gone for
-	KindCommand      Kind = "command"       // Commanded: a verb a person used
-	KindIntervention Kind = "intervention"  // Intervention: a change a person made
+	KindTampering    Kind = "tampering"       // Tampering: signs that the verdict was gone for
+	KindCommand      Kind = "command"         // Commanded: a verb a person used
+	KindIntervention Kind = "intervention"    // Intervention: a change a person made
 
 	KindResampled Kind = "reply.sampled" // Resampled: one more reply to the same prompt, not in effect
 	KindPicked    Kind = "reply.picked"  // ReplyMade: it takes the place of the one before
