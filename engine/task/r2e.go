@@ -226,28 +226,12 @@ func (k *r2e) solve(context.Context, *Instance, sandbox.Sandbox) error {
 
 // verify runs the image's tests and compares how each of them ended.
 func (k *r2e) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (Verdict, error) {
-	res, err := sb.Exec(ctx, sandbox.Command{
-		Script:    `away="${HOME:-/root}"; rm -rf r2e_tests run_tests.sh; ln -s "$away/r2e_tests" r2e_tests; exec bash "$away/run_tests.sh" 2>&1`,
-		Timeout:   in.VerifyLimit,
-		MaxOutput: maxEvalLog,
-	})
-	if err != nil {
-		return Verdict{}, err
-	}
-	verdict := Verdict{Log: res.Output}
-	switch {
-	case res.End == sandbox.Cancelled:
-		return verdict, cancelled(ctx)
-	case res.End != sandbox.Exited:
-		verdict.Note, verdict.TimedOut = fmt.Sprintf("verifier timed out after %s", in.VerifyLimit), in.VerifyLimit
-	case res.Dropped > 0:
-		verdict.Note = fmt.Sprintf("verifier could not run: its output is longer than %d bytes", maxEvalLog)
-	default:
+	run := sandbox.Command{Script: `away="${HOME:-/root}"; rm -rf r2e_tests run_tests.sh; ln -s "$away/r2e_tests" r2e_tests; exec bash "$away/run_tests.sh" 2>&1`}
+	return in.readLog(ctx, sb, run, func(log string, verdict *Verdict) {
 		var same bool
 		verdict.Reward = new(float64)
-		if same, verdict.Note = k.expected.Match(testlog.R2E(string(res.Output))); same {
+		if same, verdict.Note = k.expected.Match(testlog.R2E(log)); same {
 			*verdict.Reward = 1
 		}
-	}
-	return verdict, nil
+	})
 }

@@ -107,26 +107,10 @@ func (s *swebench) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox)
 		return Verdict{}, err
 	}
 	// One stream: the markers are on stderr (set -x), the results on stdout.
-	res, err := sb.Exec(ctx, sandbox.Command{
-		Argv:      []string{"bash", "-c", `exec bash "$1" 2>&1`, "bash", script},
-		Timeout:   in.VerifyLimit,
-		MaxOutput: maxEvalLog,
-	})
-	if err != nil {
-		return Verdict{}, err
-	}
-	verdict := Verdict{Log: res.Output}
-	switch {
-	case res.End == sandbox.Cancelled:
-		return verdict, cancelled(ctx)
-	case res.End != sandbox.Exited:
-		verdict.Note, verdict.TimedOut = fmt.Sprintf("verifier timed out after %s", in.VerifyLimit), in.VerifyLimit
-	case res.Dropped > 0:
-		verdict.Note = fmt.Sprintf("verifier could not run: its output is longer than %d bytes", maxEvalLog)
-	default:
-		result := s.grading.rules.Grade(string(res.Output))
+	run := sandbox.Command{Argv: []string{"bash", "-c", `exec bash "$1" 2>&1`, "bash", script}}
+	return in.readLog(ctx, sb, run, func(log string, verdict *Verdict) {
+		result := s.grading.rules.Grade(log)
 		verdict.Reward, verdict.Parts, verdict.Note = rewardOf(result)
 		verdict.Tests = namedTests(result)
-	}
-	return verdict, nil
+	})
 }

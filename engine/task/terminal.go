@@ -201,17 +201,7 @@ func (t *terminal) solve(ctx context.Context, in *Instance, sb sandbox.Sandbox) 
 		return err
 	}
 	res, err := sb.Exec(ctx, sandbox.Command{Argv: []string{"bash", script}, Timeout: in.VerifyLimit})
-	switch {
-	case err != nil:
-		return err
-	case res.End == sandbox.Cancelled:
-		return cancelled(ctx)
-	case res.End != sandbox.Exited:
-		return fmt.Errorf("solution.sh timed out after %s", in.VerifyLimit)
-	case res.ExitCode != 0:
-		return fmt.Errorf("solution.sh: %s", scriptMessage(string(res.Output), res.ExitCode))
-	}
-	return nil
+	return in.solved(ctx, "solution.sh", res, err)
 }
 
 // failedTests are lines of pytest's short summary that name one.

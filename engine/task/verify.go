@@ -109,17 +109,46 @@ func (h *harbor) solve(ctx context.Context, in *Instance, sb sandbox.Sandbox) er
 	env := map[string]string{"SOLUTION_DIR": dir}
 	maps.Copy(env, h.solutionEnv)
 	res, err := sb.Exec(ctx, sandbox.Command{Argv: []string{"bash", dir + "/solve.sh"}, Env: env, Timeout: in.VerifyLimit})
+	if err := in.solved(ctx, "solve.sh", res, err); err != nil {
+		return err
+	}
+	return clean(ctx, sb, dir)
+}
+
+// solved says why a reference script did not do what it is for.
+func (in *Instance) solved(ctx context.Context, name string, res sandbox.Result, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case res.End == sandbox.Cancelled:
 		return cancelled(ctx)
 	case res.End != sandbox.Exited:
-		return fmt.Errorf("solve.sh timed out after %s", in.VerifyLimit)
+		return fmt.Errorf("%s timed out after %s", name, in.VerifyLimit)
 	case res.ExitCode != 0:
-		return fmt.Errorf("solve.sh: %s", scriptMessage(string(res.Output), res.ExitCode))
+		return fmt.Errorf("%s: %s", name, scriptMessage(string(res.Output), res.ExitCode))
 	}
-	return clean(ctx, sb, dir)
+	return nil
+}
+
+// readLog runs tests whose whole log decides; read finds the verdict in it.
+func (in *Instance) readLog(ctx context.Context, sb sandbox.Sandbox, run sandbox.Command, read func(log string, verdict *Verdict)) (Verdict, error) {
+	run.Timeout, run.MaxOutput = in.VerifyLimit, maxEvalLog
+	res, err := sb.Exec(ctx, run)
+	if err != nil {
+		return Verdict{}, err
+	}
+	verdict := Verdict{Log: res.Output}
+	switch {
+	case res.End == sandbox.Cancelled:
+		return verdict, cancelled(ctx)
+	case res.End != sandbox.Exited:
+		verdict.Note, verdict.TimedOut = fmt.Sprintf("verifier timed out after %s", in.VerifyLimit), in.VerifyLimit
+	case res.Dropped > 0:
+		verdict.Note = fmt.Sprintf("verifier could not run: its output is longer than %d bytes", maxEvalLog)
+	default:
+		read(string(res.Output), &verdict)
+	}
+	return verdict, nil
 }
 
 // clean empties folders, which may be mount points, and makes those that are absent.
