@@ -11,6 +11,7 @@ import (
 // A sitting over two finished runs at 80x24: mark two siblings, see where they part, go
 // to that turn and back, the group's matrix, the other run and an instance of it.
 func TestCompareSitting(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.run("run", "--headless", "--limit", "2", "--sandbox", "local", "--set", "simulated.seed=1")
 	first := s.runID()

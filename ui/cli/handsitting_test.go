@@ -14,7 +14,8 @@ const pagerFix = `sed -i 's/return self.number \* self.size/return min(self.numb
 // A sitting without much of a model, at 80x24: stop a model call at once, take the turns
 // over, look around in a shell, solve the task with calls from the form; then the palette,
 // the matrix, another run beside this one, and all of it once more as a replay.
-func TestHandSitting(t *testing.T) { // not in parallel: each start of a rollbench reaps
+func TestHandSitting(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	args := []string{"--instances", "pager-last-page", "--sandbox", "local", "--set", "generator.num_trajectories=1"}
 	s.run(append([]string{"run", "--headless"}, args...)...)
