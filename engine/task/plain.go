@@ -173,29 +173,17 @@ func (p *plain) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (V
 		if err := sb.WriteFile(ctx, script, []byte(p.command), 0o755); err != nil {
 			return Verdict{}, err
 		}
-		return byExitCode(ctx, in, sb, sandbox.Command{Argv: []string{"bash", "-c", `exec bash "$1" 2>&1`, "bash", script}, Timeout: in.VerifyLimit, MaxOutput: maxEvalLog})
+		return byExitCode(ctx, in, sb, sandbox.Command{Argv: []string{"bash", "-c", `exec bash "$1" 2>&1`, "bash", script}})
 	}
-	return byExitCode(ctx, in, sb, sandbox.Command{Script: p.command, Timeout: in.VerifyLimit, MaxOutput: maxEvalLog})
+	return byExitCode(ctx, in, sb, sandbox.Command{Script: p.command})
 }
 
 // byExitCode is a verdict: 0 earns 1, any other code 0.
 func byExitCode(ctx context.Context, in *Instance, sb sandbox.Sandbox, c sandbox.Command) (Verdict, error) {
-	res, err := sb.Exec(ctx, c)
-	if err != nil {
-		return Verdict{}, err
-	}
-	verdict := Verdict{Log: res.Output}
-	switch {
-	case res.End == sandbox.Cancelled:
-		return verdict, cancelled(ctx)
-	case res.End != sandbox.Exited:
-		verdict.Note, verdict.TimedOut = fmt.Sprintf("verifier timed out after %s", in.VerifyLimit), in.VerifyLimit
-	default:
-		reward := 0.0
+	return in.decide(ctx, sb, c, func(res sandbox.Result, verdict *Verdict) {
+		verdict.Reward, verdict.Note = new(float64), fmt.Sprintf("the verifier ended with exit code %d", res.ExitCode)
 		if res.ExitCode == 0 {
-			reward = 1
+			*verdict.Reward = 1
 		}
-		verdict.Reward, verdict.Note = &reward, fmt.Sprintf("the verifier ended with exit code %d", res.ExitCode)
-	}
-	return verdict, nil
+	})
 }

@@ -231,7 +231,7 @@ func (t *terminal) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox)
 		return Verdict{}, err
 	}
 	verdict, err := byExitCode(ctx, in, sb, sandbox.Command{Argv: []string{"bash", "-c", `exec bash "$1" 2>&1`, "bash", dir + "/run-tests.sh"},
-		Env: map[string]string{"TEST_DIR": dir}, Timeout: in.VerifyLimit, MaxOutput: maxEvalLog})
+		Env: map[string]string{"TEST_DIR": dir}})
 	if err == nil && t.pytest && verdict.Reward != nil && *verdict.Reward > 0 {
 		if n := len(failedTests.FindAll(verdict.Log, -1)); n > 0 {
 			*verdict.Reward, verdict.Note = 0, fmt.Sprintf("%d tests failed, although run-tests.sh ended with exit code 0", n)

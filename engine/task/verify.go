@@ -130,8 +130,8 @@ func (in *Instance) solved(ctx context.Context, name string, res sandbox.Result,
 	return nil
 }
 
-// readLog runs tests whose whole log decides; read finds the verdict in it.
-func (in *Instance) readLog(ctx context.Context, sb sandbox.Sandbox, run sandbox.Command, read func(log string, verdict *Verdict)) (Verdict, error) {
+// decide runs what decides on the reward; read finds the verdict once it has ended.
+func (in *Instance) decide(ctx context.Context, sb sandbox.Sandbox, run sandbox.Command, read func(res sandbox.Result, verdict *Verdict)) (Verdict, error) {
 	run.Timeout, run.MaxOutput = in.VerifyLimit, maxEvalLog
 	res, err := sb.Exec(ctx, run)
 	if err != nil {
@@ -143,12 +143,21 @@ func (in *Instance) readLog(ctx context.Context, sb sandbox.Sandbox, run sandbox
 		return verdict, cancelled(ctx)
 	case res.End != sandbox.Exited:
 		verdict.Note, verdict.TimedOut = fmt.Sprintf("verifier timed out after %s", in.VerifyLimit), in.VerifyLimit
-	case res.Dropped > 0:
-		verdict.Note = fmt.Sprintf("verifier could not run: its output is longer than %d bytes", maxEvalLog)
 	default:
-		read(string(res.Output), &verdict)
+		read(res, &verdict)
 	}
 	return verdict, nil
+}
+
+// readLog decides by the whole log of tests.
+func (in *Instance) readLog(ctx context.Context, sb sandbox.Sandbox, run sandbox.Command, read func(log string, verdict *Verdict)) (Verdict, error) {
+	return in.decide(ctx, sb, run, func(res sandbox.Result, verdict *Verdict) {
+		if res.Dropped > 0 {
+			verdict.Note = fmt.Sprintf("verifier could not run: its output is longer than %d bytes", maxEvalLog)
+			return
+		}
+		read(string(res.Output), verdict)
+	})
 }
 
 // clean empties folders, which may be mount points, and makes those that are absent.
