@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -274,4 +275,14 @@ func NewEvent(at time.Time, key Key, kind Kind, payload any) Event {
 		panic("sessions: payload of " + string(kind) + " cannot be encoded: " + err.Error()) // the payload types above always can
 	}
 	return Event{Time: at, Key: key, Kind: kind, Data: data}
+}
+
+// ReadEvent gives the decoded payload of an event to use; the error names the event.
+func ReadEvent[T any](e Event, use func(T)) error {
+	var payload T
+	if err := json.Unmarshal(e.Data, &payload); err != nil {
+		return fmt.Errorf("read event %d (%s): %w", e.Seq, e.Kind, err)
+	}
+	use(payload)
+	return nil
 }

@@ -17,7 +17,7 @@ const pollEvery = 200 * time.Millisecond
 // reader is a run opened read-only, while another process may be writing it.
 type reader struct {
 	view
-	hub
+	Hub
 	stop   context.CancelFunc
 	poller sync.WaitGroup
 	once   sync.Once
@@ -83,7 +83,7 @@ func (r *reader) poll(ctx context.Context, conn *sql.Conn, last int64) {
 		}
 		version, err := dataVersion(ctx, conn)
 		if ctx.Err() == nil && (err != nil || version != last) {
-			r.notify() // on error, whoever wakes meets it in its own read
+			r.Notify() // on error, whoever wakes meets it in its own read
 			last = version
 		}
 	}

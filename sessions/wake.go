@@ -2,15 +2,15 @@ package sessions
 
 import "sync"
 
-// hub wakes subscribers. Channels have capacity one: a subscriber that is
+// Hub wakes subscribers; its zero value is ready. Channels have capacity one: a subscriber that is
 // behind finds one token and pulls everything since its seq.
-type hub struct {
+type Hub struct {
 	mu   sync.Mutex
 	subs map[chan struct{}]bool // guarded by mu
 }
 
 // Wake subscribes anew; cancel ends the subscription.
-func (h *hub) Wake() (<-chan struct{}, func()) {
+func (h *Hub) Wake() (<-chan struct{}, func()) {
 	ch := make(chan struct{}, 1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -25,7 +25,8 @@ func (h *hub) Wake() (<-chan struct{}, func()) {
 	}
 }
 
-func (h *hub) notify() {
+// Notify wakes all of them; it waits for none.
+func (h *Hub) Notify() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for ch := range h.subs {

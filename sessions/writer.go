@@ -18,7 +18,7 @@ var ErrClosed = errors.New("session is closed")
 // be called from any goroutine.
 type Store struct {
 	view
-	hub
+	Hub
 	dir  string
 	lock *os.File
 	conn *writeConn
@@ -214,7 +214,7 @@ func (s *Store) commit(group []*request) {
 		r.done <- nil
 	}
 	if len(accepted) > 0 {
-		s.notify()
+		s.Notify()
 	}
 }
 

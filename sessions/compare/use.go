@@ -3,8 +3,6 @@ package compare
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -121,34 +119,25 @@ func (l *Log) See(e sessions.Event) error {
 func (u *used) see(e sessions.Event) error {
 	switch e.Kind {
 	case sessions.KindAttempt:
-		return read(e, func(a sessions.Attempt) {
+		return sessions.ReadEvent(e, func(a sessions.Attempt) {
 			if a.N != u.attempt {
 				*u = used{attempt: a.N}
 			}
 		})
 	case sessions.KindState:
-		return read(e, func(s sessions.StateChange) { u.ended = s.State.Ended() })
+		return sessions.ReadEvent(e, func(s sessions.StateChange) { u.ended = s.State.Ended() })
 	case sessions.KindReply, sessions.KindPicked:
-		return read(e, func(r sessions.ReplyMade) {
+		return sessions.ReadEvent(e, func(r sessions.ReplyMade) {
 			if r.Turn != u.turn {
 				u.close()
 			}
 			u.turn, u.made = r.Turn, r.Tools
 		})
 	case sessions.KindToolFinished:
-		return read(e, func(f sessions.ToolFinished) { u.ran = append(u.ran, f) })
+		return sessions.ReadEvent(e, func(f sessions.ToolFinished) { u.ran = append(u.ran, f) })
 	case sessions.KindTurnDone:
 		u.close()
 	}
-	return nil
-}
-
-func read[T any](e sessions.Event, use func(T)) error {
-	var payload T
-	if err := json.Unmarshal(e.Data, &payload); err != nil {
-		return fmt.Errorf("read event %d (%s): %w", e.Seq, e.Kind, err)
-	}
-	use(payload)
 	return nil
 }
 

@@ -3,8 +3,6 @@ package stats
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -114,9 +112,9 @@ func (r *Run) See(e sessions.Event) error {
 	case sessions.KindRunStarted:
 		r.started(e.Time, before)
 	case sessions.KindLimits:
-		err = read(e, func(l sessions.Limits) { r.limits = &l })
+		err = sessions.ReadEvent(e, func(l sessions.Limits) { r.limits = &l })
 	case sessions.KindLimit:
-		err = read(e, r.struck)
+		err = sessions.ReadEvent(e, r.struck)
 	}
 	if !e.Key.IsZero() {
 		r.moved = e.Time // a fork's, too
@@ -130,22 +128,13 @@ func (r *Run) See(e sessions.Event) error {
 	case sessions.KindAttempt:
 		c.called, c.run, c.seconds = nil, 0, [3]float64{}
 	case sessions.KindState:
-		err = read(e, func(s sessions.StateChange) { r.enter(c, s.State, e.Time) })
+		err = sessions.ReadEvent(e, func(s sessions.StateChange) { r.enter(c, s.State, e.Time) })
 	case sessions.KindToolFinished:
-		err = read(e, func(f sessions.ToolFinished) { r.finished(c, f) })
+		err = sessions.ReadEvent(e, func(f sessions.ToolFinished) { r.finished(c, f) })
 	case sessions.KindReward:
-		err = read(e, func(f sessions.Rewarded) { r.rewarded(c, f.Reward) })
+		err = sessions.ReadEvent(e, func(f sessions.Rewarded) { r.rewarded(c, f.Reward) })
 	}
 	return err
-}
-
-func read[T any](e sessions.Event, use func(T)) error {
-	var payload T
-	if err := json.Unmarshal(e.Data, &payload); err != nil {
-		return fmt.Errorf("read event %d (%s): %w", e.Seq, e.Kind, err)
-	}
-	use(payload)
-	return nil
 }
 
 // started: nothing was under way between the end of the process before, which

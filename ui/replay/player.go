@@ -44,7 +44,7 @@ type Position struct {
 type Player struct {
 	src  sessions.Reader
 	line *timeline
-	hub  hub
+	sessions.Hub
 
 	mu     sync.Mutex // guards those below
 	base   time.Duration
@@ -187,7 +187,7 @@ func (p *Player) pace(ctx context.Context) {
 		n, wait := p.due()
 		if n != told {
 			told = n
-			p.hub.notify()
+			p.Notify()
 		}
 		var timer <-chan time.Time
 		if wait >= 0 {
