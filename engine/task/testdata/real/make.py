@@ -19,6 +19,7 @@ IMAGE = os.environ.get("IMAGE", "rollbench-test/base:1")
 PASSED = {
     "pytest": r"^PASSED (\S+)",
     "unittest": r"^(\w+ \(\S+\))(?:\n.*)? \.\.\. ok$",
+    "pytest_v2": r"^PASSED (.+)$",
     "gotest": r"^\s*--- PASS: (\S+)",
 }
 
