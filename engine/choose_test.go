@@ -36,7 +36,7 @@ func TestChooseSandbox(t *testing.T) {
 		{"nor where docker lacks the image", "auto", yes, yes, false, false, sandbox.Docker, ""},
 		{"no containment", "local", no, yes, true, true, "", "no local sandbox on this machine: nothing works; the fix"},
 		{"no containment, docker is there", "auto", no, yes, false, true, sandbox.Docker, ""},
-		{"neither", "auto", no, no, false, true, "", "no local sandbox on this machine"},
+		{"neither", "auto", no, no, false, true, "", "no local sandbox on this machine: nothing works; the fix; nor a docker one: nothing works; the fix"},
 		{"the image is there", "auto", yes, yes, true, true, sandbox.Docker, ""},
 		{"the task says local will do", "auto", yes, yes, false, true, sandbox.Local, ""},
 	} {

@@ -366,8 +366,10 @@ func (c *chooser) decide(ctx context.Context, in *task.Instance) (sandbox.Kind, 
 		return sandbox.Local, nil
 	case docker.OK && in.Image != "":
 		return sandbox.Docker, nil
-	case in.LocalOK:
+	case in.LocalOK && in.Image == "":
 		return "", why(sandbox.Local, local)
+	case in.LocalOK:
+		return "", fmt.Errorf("%w; nor a docker one: %s; %s", why(sandbox.Local, local), docker.Detail, docker.Fix)
 	}
 	return "", why(sandbox.Docker, docker)
 }

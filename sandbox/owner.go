@@ -13,7 +13,7 @@ import (
 // what it leaves behind if it dies.
 type Owner struct {
 	Pid     int
-	Start   uint64 // start time in clock ticks since boot: tells a reused pid
+	Start   uint64 // start time, in units of the system: tells a reused pid
 	Machine string
 	Boot    string
 	PidNS   string // inode of the pid namespace that Pid counts in

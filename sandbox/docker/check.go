@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ func (p *Provider) Check(ctx context.Context) sandbox.Report {
 	defer cancel()
 	info, err := p.engine.Info(ctx)
 	if err != nil {
-		return sandbox.Report{Detail: oneLine(err.Error()), Fix: fixFor(err)}
+		return sandbox.Report{Detail: oneLine(err.Error()), Fix: fixFor(err, runtime.GOOS)}
 	}
 	isolation := []string{"container: own root", "no network unless the task asks", "few capabilities, no new privileges"}
 	limit := func(can bool, what string, args ...any) {
@@ -43,12 +44,17 @@ func (p *Provider) Check(ctx context.Context) sandbox.Report {
 	}
 }
 
-func fixFor(err error) string {
-	switch {
-	case os.IsPermission(err) || strings.Contains(err.Error(), "permission denied"):
-		return "add yourself to the group docker and log in again, or use --sandbox local for tasks that allow it"
-	case client.IsErrConnectionFailed(err):
-		return "start the engine (systemctl start docker), name another in DOCKER_HOST, or use --sandbox local for tasks that allow it"
+// fixFor an engine that does not answer, on an operating system.
+func fixFor(err error, system string) string {
+	start, other := "Docker Desktop, Colima or another engine", ""
+	if system == "linux" { // else there are no local sandboxes
+		start, other = "the engine (systemctl start docker)", ", or use --sandbox local for tasks that allow it"
 	}
-	return "see what the engine says above, or use --sandbox local for tasks that allow it"
+	switch {
+	case system == "linux" && (os.IsPermission(err) || strings.Contains(err.Error(), "permission denied")):
+		return "add yourself to the group docker and log in again" + other
+	case client.IsErrConnectionFailed(err):
+		return "start " + start + ", or name one in DOCKER_HOST" + other
+	}
+	return "see what the engine says above" + other
 }

@@ -67,13 +67,18 @@ func endpoint(c configFile) ([]client.Opt, error) {
 	}
 	if os.Getenv("DOCKER_HOST") != "" || name == "" || name == "default" {
 		if host := os.Getenv("DOCKER_HOST"); strings.HasPrefix(host, "ssh://") {
-			return nil, fmt.Errorf("DOCKER_HOST %s: ssh is not supported; forward the socket (ssh -L) and set DOCKER_HOST to it", host)
+			over, err := sshOptions("DOCKER_HOST", host)
+			return append(over, options...), err
 		}
 		return append([]client.Opt{client.FromEnv}, options...), nil
 	}
 	host, secure, err := readContext(c.dir, name)
 	if err != nil {
 		return nil, err
+	}
+	if strings.HasPrefix(host, "ssh://") {
+		over, err := sshOptions(fmt.Sprintf("docker context %q", name), host)
+		return append(over, options...), err
 	}
 	// An engine may ask for no certificate of ours, or have one that all trust.
 	var files [3]string
@@ -105,11 +110,8 @@ func readContext(dir, name string) (host, secure string, err error) {
 		return "", "", fmt.Errorf("docker context %q: %s: %w", name, file, err)
 	}
 	host = meta.Endpoints["docker"].Host
-	switch {
-	case host == "":
+	if host == "" {
 		return "", "", fmt.Errorf("docker context %q names no engine (%s): choose another with `docker context use`", name, file)
-	case strings.HasPrefix(host, "ssh://"):
-		return "", "", fmt.Errorf("docker context %q uses ssh, which is not supported; forward the socket (ssh -L) and set DOCKER_HOST to it", name)
 	}
 	return host, filepath.Join(dir, "contexts", "tls", id, "docker"), nil
 }

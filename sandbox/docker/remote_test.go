@@ -95,8 +95,4 @@ func TestOtherSocket(t *testing.T) {
 	if err := p.mayShow(&spec); err == nil || !strings.Contains(err.Error(), "the engine's socket") {
 		t.Error(err)
 	}
-	t.Setenv("DOCKER_HOST", "ssh://far")
-	if _, err := New(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "ssh is not supported; forward the socket") {
-		t.Error(err)
-	}
 }

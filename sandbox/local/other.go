@@ -30,5 +30,5 @@ func (p *Provider) Reap(context.Context) ([]string, error) { return nil, nil }
 
 // Check says no.
 func (p *Provider) Check(context.Context) sandbox.Report {
-	return sandbox.Report{Detail: "local sandboxes need Linux", Fix: "use docker", Isolation: "none"}
+	return sandbox.Report{Detail: "local sandboxes need Linux", Fix: "use docker, here or on another machine (DOCKER_HOST)", Isolation: "none"}
 }

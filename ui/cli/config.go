@@ -382,10 +382,16 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
+// defaultConfigPath is in the XDG config folder, on a Mac as well; "" where there is
+// no home folder and so no file to read.
 func defaultConfigPath() string {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "" // no home folder: there is no file to read
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if dir == "" {
+		h, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(h, ".config")
 	}
 	return filepath.Join(dir, "rollbench", "config.toml")
 }

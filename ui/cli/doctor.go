@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -60,7 +61,9 @@ func (a *app) doctor(ctx context.Context) (err error) {
 		{"go", "", "install Go to run the Go tasks locally"},
 		{"bwrap", "", "install bubblewrap for the best local isolation"},
 	} {
-		checks = append(checks, program(ctx, p.name, p.what, p.fix))
+		if p.name != "bwrap" || runtime.GOOS == "linux" { // no other system has local sandboxes
+			checks = append(checks, program(ctx, p.name, p.what, p.fix))
+		}
 	}
 	ps, err := a.providers(ctx, c, dir, nil, &close)
 	if err != nil {
