@@ -16,9 +16,11 @@ const (
 	exitMarker  = testlog.ExitMarker
 )
 
-// evalScript makes the evaluation of a row that brings none: the files of
-// test_patch go back to the base commit, the patch is applied, the tests run
-// between the markers, and the files go back again.
+// evalScript makes the evaluation of a row that brings none: what the harness sets
+// and installs for the repository, the files of test_patch go back to the base
+// commit, the patch is applied, the tests run between the markers, and the files go
+// back again. The harness's git status, show and diff are left out: they would print
+// what the policy wrote.
 func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 	files, err := parseDiff([]byte(r.TestPatch))
 	if err != nil {
@@ -50,6 +52,9 @@ func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 	b.WriteString("#!/bin/bash\nset -uxo pipefail\n")
 	b.WriteString(activate)
 	fmt.Fprintf(&b, "cd %s\n", quote(workdir))
+	if r.Spec != nil {
+		b.WriteString(r.Spec.script())
+	}
 	b.WriteString(reset)
 	if strings.TrimSpace(r.TestPatch) != "" {
 		end := heredocEnd(r.TestPatch)
@@ -65,7 +70,7 @@ func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 }
 
 // activate the environment of the published Python images, where there is one.
-const activate = "if [ -f /opt/miniconda3/bin/activate ]; then\n  set +ux; source /opt/miniconda3/bin/activate; conda activate testbed; set -ux\nfi\n"
+const activate = "if [ -f " + condaHome + "/bin/activate ]; then\n  set +ux; source " + condaHome + "/bin/activate; conda activate testbed; set -ux\nfi\n"
 
 // marked is a test command between the markers, with its exit code behind them.
 func marked(command string) string {
@@ -80,7 +85,7 @@ func resetFiles(base string, changed, created []string) string {
 		out += "git checkout " + base + " -- " + strings.Join(quoteAll(changed), " ") + "\n"
 	}
 	if len(created) > 0 {
-		out += "rm -f -- " + strings.Join(quoteAll(created), " ") + "\n"
+		out += "rm -rf -- " + strings.Join(quoteAll(created), " ") + "\n"
 	}
 	return out
 }

@@ -24,7 +24,7 @@ func TestFamilies(t *testing.T) {
 	for path, wants := range map[string][]want{
 		"testdata/datasets/lite.jsonl": {
 			{"django__django-11099", "swebench", "swebench/sweb.eval.x86_64.django_1776_django-11099:latest", "/testbed", "<issue>\nAdding subtracts.\n</issue>", true, "./tests/runtests.py --verbosity 2 --settings=test_sqlite --parallel 1"},
-			{"pallets__flask-4045", "swebench", "swebench/sweb.eval.x86_64.pallets_1776_flask-4045:latest", "/testbed", "pallets/flask", true, "python3 -m pytest -rA"}},
+			{"pallets__flask-4045", "swebench", "swebench/sweb.eval.x86_64.pallets_1776_flask-4045:latest", "/testbed", "pallets/flask", true, "pytest -rA"}},
 		"testdata/datasets/multilingual.jsonl": {{"gin-gonic__gin-1805", "swebench", "swebench/sweb.eval.x86_64.gin-gonic_1776_gin-1805:latest", "/testbed", "gin", true, "go test -v ./..."}},
 		"testdata/datasets/v5.jsonl":           {{"django__django-11099", "swebench", "swebench/sweb.eval.x86_64.django_1776_django-11099:latest", "/testbed", "Adding", true, ""}},
 		"testdata/datasets/swesmith.jsonl": {{"oauthlib__oauthlib.1fd52536.combine_file__09vlzwgc", "swe-smith", "jyangballin/swesmith.x86_64.oauthlib_1776_oauthlib.1fd52536", "/testbed",
@@ -36,12 +36,12 @@ func TestFamilies(t *testing.T) {
 		"testdata/datasets/plain.jsonl":    {{"one", "plain", "", "/workspace", "Make f hold 2.", true, ""}, {"2", "plain", "img:1", "/srv", "Print.", false, ""}},
 		"testdata/datasets/taskrepo":       {{"django__django-11099", "swebench-repo", "swebench/sweb.eval.x86_64.django_1776_django-11099:latest", "/testbed", "Adding", true, ""}},
 		"testdata/datasets/terminal":       {{"hello-world", "terminal-bench", "rollbench/env-hello-world:", "/app", "Create a file called hello.txt.\nWrite \"Hello\" to it.", true, ""}},
-		"rows/testdata/made/verified": {{"astropy__astropy-1", "swebench", "swebench/sweb.eval.x86_64.astropy_1776_astropy-1:latest", "/testbed", "größer – 数", true, "pytest -rA -vv -o console_output_style=classic --tb=no"},
+		"rows/testdata/made/verified": {{"astropy__astropy-1", "swebench", "swebench/sweb.eval.x86_64.astropy_1776_astropy-1:latest", "/testbed", "größer – 数", true, "pytest -rA"},
 			{"django__django-2", "swebench", "swebench/sweb.eval.x86_64.django_1776_django-2:latest", "/testbed", "Case 2", true, "./tests/runtests.py --verbosity 2 --settings=test_sqlite --parallel 1"},
-			{"pallets__flask-3", "swebench", "swebench/sweb.eval.x86_64.pallets_1776_flask-3:latest", "/testbed", "Case 3", true, "python3 -m pytest -rA"}},
-		"rows/testdata/made/swegym.parquet": {{"getmoto__moto-4950", "swe-gym", "xingyaoww/sweb.eval.x86_64.getmoto_s_moto-4950:latest", "/testbed", "Gym 1", true, "python3 -m pytest -rA"},
-			{"python__mypy-10032", "swe-gym", "xingyaoww/sweb.eval.x86_64.python_s_mypy-10032:latest", "/testbed", "Gym 2", true, "python3 -m pytest -rA"},
-			{"pandas-dev__pandas-50000", "swe-gym", "xingyaoww/sweb.eval.x86_64.pandas-dev_s_pandas-50000:latest", "/testbed", "Gym 3", true, "python3 -m pytest -rA"}},
+			{"pallets__flask-3", "swebench", "swebench/sweb.eval.x86_64.pallets_1776_flask-3:latest", "/testbed", "Case 3", true, "pytest -rA"}},
+		"rows/testdata/made/swegym.parquet": {{"getmoto__moto-4950", "swe-gym", "xingyaoww/sweb.eval.x86_64.getmoto_s_moto-4950:latest", "/testbed", "Gym 1", true, "pytest -n0 -rA"},
+			{"python__mypy-10032", "swe-gym", "xingyaoww/sweb.eval.x86_64.python_s_mypy-10032:latest", "/testbed", "Gym 2", true, "pytest -n0 -rA"},
+			{"pandas-dev__pandas-50000", "swe-gym", "xingyaoww/sweb.eval.x86_64.pandas-dev_s_pandas-50000:latest", "/testbed", "Gym 3", true, "pytest -rA --tb=long"}},
 		"rows/testdata/made/skyrl.parquet": {{"pillow__" + strings.Repeat("2", 40), "skyrl", pillow + strings.Repeat("2", 40), "/testbed", "<issue>\nSize is wrong\n</issue>", true, ""},
 			{"pillow__" + strings.Repeat("3", 40), "skyrl", pillow + strings.Repeat("3", 40), "/testbed", "Again", false, ""}},
 		"rows/testdata/made/questions.parquet": {{"test_0", "answer", "", "/workspace", "who wrote hamlet?", false, ""}, {"nq-test-1", "answer", "", "/workspace", "数", false, ""},
@@ -83,7 +83,7 @@ func TestFamilyDetails(t *testing.T) {
 		t.Errorf("environment of R2E-Gym: %v", env)
 	}
 	mypy := one("rows/testdata/made/swegym.parquet", 1).kind.(*swebench).script
-	if !strings.Contains(mypy, "\npython3 -m pytest -rA mypy/test/testcheck.py mypy/test/testsemanal.py\n") {
+	if !strings.Contains(mypy, "\npytest -n0 -rA mypy/test/testcheck.py mypy/test/testsemanal.py\n") {
 		t.Errorf("mypy's tests are made of data: %s", mypy)
 	}
 	limits := one("testdata/datasets/terminal", 0)

@@ -82,7 +82,7 @@ func TestEvalScript(t *testing.T) {
 	}
 	for _, want := range []string{
 		"cd /testbed\n",
-		"git checkout abc1234 -- tests/old.py tests/data.json\nrm -f -- 'tests/it'\\''s new.py'\n",
+		"git checkout abc1234 -- tests/old.py tests/data.json\nrm -rf -- 'tests/it'\\''s new.py'\n",
 		"<<'EOF_ROLLBENCH_' || exit 1\n",
 		": '>>>>> Start Test Output'\npython3 -m pytest -rA tests/old.py 'tests/it'\\''s new.py'\nSWEBENCH_TEST_EXIT_CODE=$?\n: '>>>>> End Test Output'\n",
 	} {

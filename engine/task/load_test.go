@@ -314,8 +314,9 @@ func TestRowRunners(t *testing.T) {
 		command string
 		warned  bool
 	}{
-		`"repo":"pallets/flask"`:                                     {"python3 -m pytest -rA", false},
-		`"repo":"sphinx-doc/sphinx"`:                                 {"python3 -m pytest -rA", false},
+		`"repo":"pallets/flask"`:                                     {"pytest -rA", false},
+		`"repo":"sphinx-doc/sphinx"`:                                 {"tox --current-env -epy39 -v --", false},
+		`"repo":"sphinx-doc/sphinx","log_parser":"pytest"`:           {"python3 -m pytest -rA", false},
 		`"log_parser":"parse_log_pytest_v2"`:                         {"python3 -m pytest -rA", false},
 		`"log_parser":"unittest"`:                                    {"python3 -m unittest -v", false},
 		`"repo":"django/django","version":"1.9"`:                     {"./tests/runtests.py --verbosity 2", false},

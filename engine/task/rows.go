@@ -22,6 +22,8 @@ type row struct {
 	Version                   string // of the project; some parsers differ by it
 	// Run are the tests to run, nil for those that the test patch touches.
 	Run []string
+	// Spec is how the harness evaluates a row that does not say it; nil otherwise.
+	Spec *spec
 }
 
 // rowVerifyLimit is the harness's limit for one evaluation.
@@ -125,9 +127,6 @@ func swebenchRow(r rows.Row, o *Options) (Instance, error) {
 	if d.Image == "" {
 		d.Image = evalImage(d.ID, o.ImagePrefix, "swebench/")
 	}
-	if d.TestCmd == "" && d.EvalScript == "" && d.LogParser == "" {
-		d.TestCmd = testCommand(d.Repo, d.Version)
-	}
 	return newRow(r, d)
 }
 
@@ -144,8 +143,11 @@ func evalImage(id, prefix, published string) string {
 	return prefix + "sweb.eval.x86_64." + strings.ReplaceAll(strings.ToLower(id), "__", between) + ":latest"
 }
 
+// condaHome is where the published Python images have conda.
+const condaHome = "/opt/miniconda3"
+
 // condaPath puts the environment that the published Python images test in first.
-const condaPath = "/opt/miniconda3/envs/testbed/bin:/opt/miniconda3/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+const condaPath = condaHome + "/envs/testbed/bin:" + condaHome + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // condaEnv is the environment of commands in a published image for Python, nil
 // for any other image, whose own must stand.
@@ -157,7 +159,7 @@ func condaEnv(image, runner string) map[string]string {
 	if !published {
 		return nil
 	}
-	return map[string]string{"PATH": condaPath, "CONDA_DEFAULT_ENV": "testbed", "CONDA_PREFIX": "/opt/miniconda3/envs/testbed"}
+	return map[string]string{"PATH": condaPath, "CONDA_DEFAULT_ENV": "testbed", "CONDA_PREFIX": condaHome + "/envs/testbed"}
 }
 
 // rowInstruction tells the agent where it is and what counts, around the

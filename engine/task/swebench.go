@@ -34,6 +34,11 @@ func newRow(r rows.Row, d *row) (Instance, error) {
 	if !isCommit(d.Base) {
 		return Instance{}, r.Wrong("base_commit", "is %q; it must be a commit id in hexadecimal", d.Base)
 	}
+	if d.TestCmd == "" && d.EvalScript == "" && name == testlog.ForRepo(d.Repo) {
+		if d.Spec = specOf(d); d.Spec != nil {
+			d.TestCmd = d.Spec.test
+		}
+	}
 	in := Instance{
 		ID: d.ID, Workdir: d.Workdir, Image: d.Image, VerifyLimit: rowVerifyLimit,
 		Instruction: rowInstruction(d.Repo, d.Workdir, d.Statement),

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,10 +35,24 @@ func sweGymRow(r rows.Row, o *Options) (Instance, error) {
 		d.Image = evalImage(d.ID, o.ImagePrefix, "xingyaoww/")
 	}
 	if strings.EqualFold(d.Repo, "python/mypy") && d.EvalScript == "" {
-		// Its test patch changes data that tests are made of.
-		d.Run = testFiles(d.FailToPass, d.PassToPass)
+		d.Run = mypyTests(d)
 	}
 	return newRow(r, d)
+}
+
+var mypyCase = regexp.MustCompile(`\[case ([^\]]+)\]`)
+
+// mypyTests are the cases that the test patch shows, which are data that mypy's
+// tests are made of; the files of the tests where it shows none.
+func mypyTests(d *row) []string {
+	var names []string
+	for _, found := range mypyCase.FindAllStringSubmatch(d.TestPatch, -1) {
+		names = append(names, found[1])
+	}
+	if len(names) == 0 {
+		return testFiles(d.FailToPass, d.PassToPass)
+	}
+	return []string{"-k", strings.Join(names, " or ")}
 }
 
 // testFiles are the files of tests that pytest names, each once and in order.
