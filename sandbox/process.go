@@ -12,6 +12,7 @@ import (
 type Proc struct {
 	Argv  []string // never empty; the first is looked up in the sandbox's PATH
 	Dir   string
+	User  string            // see Command.User
 	Env   map[string]string // added to the sandbox's own environment
 	Stdin bool              // false: /dev/null
 	Merge bool              // stderr goes where stdout goes, in order

@@ -22,7 +22,7 @@ const (
 
 // Run runs one command to its end: the Exec of every kind of sandbox.
 func Run(ctx context.Context, s Starter, mark string, c Command) (Result, error) {
-	p := Proc{Argv: c.Argv, Dir: c.Dir, Env: withMark(c.Env, mark), Stdin: len(c.Stdin) > 0, Merge: true}
+	p := Proc{Argv: c.Argv, Dir: c.Dir, User: c.User, Env: withMark(c.Env, mark), Stdin: len(c.Stdin) > 0, Merge: true}
 	if len(p.Argv) == 0 {
 		if err := checkScript(c.Script); err != nil {
 			return Result{}, err

@@ -56,7 +56,10 @@ type Spec struct {
 	// Mounts show folders or files of the machine, read-only.
 	Mounts []Mount
 	// Workdir is where commands start, and is created when absent.
-	Workdir  string
+	Workdir string
+	// User is whom commands run as: a name, or a uid. "" is the image's own. A kind
+	// without users of its own ignores it.
+	User     string
 	Env      map[string]string
 	Network  bool // default: none
 	CPUs     float64
@@ -111,6 +114,7 @@ type Command struct {
 	Argv   []string
 	Script string
 	Dir    string // "" means the sandbox's workdir
+	User   string // Exec only: another than Spec.User, or ImageUser; "" is that one
 	Env    map[string]string
 	Stdin  []byte
 	// Timeout is the hard limit (0: only ctx limits it). Idle is the limit
@@ -127,6 +131,12 @@ type Command struct {
 	// OnOutput sees every piece of output as it comes. It must not block.
 	OnOutput func([]byte)
 }
+
+// ImageUser, as a Command's User, is whom the image says that commands run as.
+const ImageUser = "(image)"
+
+// Root, as a Command's User, may do all that the sandbox allows.
+const Root = "root"
 
 // DefaultMaxOutput is the output kept of one command: 1 MiB.
 const DefaultMaxOutput = 1 << 20

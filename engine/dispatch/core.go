@@ -52,8 +52,10 @@ type Core struct {
 	bounds bounds // what they mean for so many items
 	begun  bool
 	items  []item
+	keeps  func(Item) bool
 	busy   [numStages]int
 	live   int
+	kept   int // items that have their place and wait for eval
 	held   int // items held or wanting
 	left   int // items not ended
 	stop   bool
@@ -73,7 +75,7 @@ func NewCore(p Policy, l Limits, n int, order []Item) *Core {
 			order[i] = Item(i)
 		}
 	}
-	return &Core{policy: p, limits: l, bounds: resolve(p, l, n), items: make([]item, n), left: n, order: order}
+	return &Core{policy: p, limits: l, keeps: func(Item) bool { return false }, bounds: resolve(p, l, n), items: make([]item, n), left: n, order: order}
 }
 
 // Skip marks an item as already through, before Begin: it starts no stage.
@@ -82,6 +84,11 @@ func (c *Core) Skip(it Item) {
 	c.items[it].phase = ended
 	c.left--
 }
+
+// KeepIf says which items are evaluated in the sandbox they ran in: those do not give
+// their place back when run ends, and want no other for eval. Of an item the answer is
+// always the same. Without it there are none.
+func (c *Core) KeepIf(keeps func(Item) bool) { c.keeps = keeps }
 
 // SkipToEval lets an item enter at eval (its run stage was recorded earlier).
 func (c *Core) SkipToEval(it Item) {
@@ -122,8 +129,8 @@ func (c *Core) InitDone(it Item, goOn bool) []Action {
 	return c.admit()
 }
 
-// RunDone says that the run stage ended and its sandbox is closed. eval false
-// ends the item without evaluation.
+// RunDone says that the run stage ended and its sandbox is closed, unless the item
+// keeps it. eval false ends the item without evaluation, and its sandbox is closed.
 func (c *Core) RunDone(it Item, eval bool) []Action {
 	c.must(it, running, held, wanting)
 	if c.items[it].phase != running {
@@ -131,7 +138,7 @@ func (c *Core) RunDone(it Item, eval bool) []Action {
 		c.waitBack.remove(it)
 	}
 	c.giveSlot(it, Run)
-	if !c.bounds.keep {
+	if !c.bounds.keep && !c.keeps(it) {
 		c.givePlace(it)
 	}
 	if !eval {
@@ -142,7 +149,7 @@ func (c *Core) RunDone(it Item, eval bool) []Action {
 	if c.items[it].cancelled {
 		c.startCancelled(it, Eval)
 	} else {
-		c.waitEval.push(it)
+		c.toEval(it)
 	}
 	return c.admit()
 }
@@ -190,6 +197,7 @@ func (c *Core) Cancel(it Item) []Action {
 		c.startCancelled(it, Run)
 	case ran:
 		c.waitEval.remove(it)
+		c.fromEval(it)
 		c.startCancelled(it, Eval)
 	case wanting:
 		c.waitBack.remove(it)
@@ -220,11 +228,14 @@ func (c *Core) Next(n int) []Item {
 	if c.stop {
 		return nil
 	}
-	for _, q := range []*queue{&c.waitEval, &c.waitInit} {
-		next = append(next, q.items[q.head:][:min(q.len(), n-len(next))]...)
+	for _, it := range c.waitEval.items[c.waitEval.head:] {
+		if len(next) < n && !c.keeps(it) {
+			next = append(next, it)
+		}
 	}
+	next = append(next, c.waitInit.items[c.waitInit.head:][:min(c.waitInit.len(), n-len(next))]...)
 	for i := 0; i < len(c.items) && len(next) < n; i++ {
-		if p := c.items[i].phase; p > queued && p < ran && !c.items[i].cancelled {
+		if x := c.items[i]; x.phase > queued && x.phase < ran && !x.cancelled && !c.keeps(Item(i)) {
 			next = append(next, Item(i))
 		}
 	}
@@ -357,16 +368,32 @@ func (c *Core) admit() []Action {
 
 // nextEval takes the first item that waits for eval and has a place, or finds
 // one, out of its queue.
-func (c *Core) nextEval() (Item, bool) {
+func (c *Core) nextEval() (it Item, ok bool) {
 	switch {
 	case c.waitEval.len() == 0:
-		return 0, false
 	case c.live < c.bounds.live || c.items[c.waitEval.peek()].place:
-		return c.waitEval.pop(), true
-	case !c.bounds.keep:
-		return 0, false
+		it, ok = c.waitEval.pop(), true
+	case c.kept > 0:
+		it, ok = c.waitEval.take(func(it Item) bool { return c.items[it].place })
 	}
-	return c.waitEval.take(func(it Item) bool { return c.items[it].place })
+	if ok {
+		c.fromEval(it)
+	}
+	return it, ok
+}
+
+// toEval queues an item, and fromEval is told of one that has left the queue.
+func (c *Core) toEval(it Item) {
+	c.waitEval.push(it)
+	if c.items[it].place {
+		c.kept++
+	}
+}
+
+func (c *Core) fromEval(it Item) {
+	if c.items[it].place {
+		c.kept--
+	}
 }
 
 // mayInit: a slot and a place are free, no trajectory waits for a place to be

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -212,6 +213,9 @@ func TestRandomSchedules(t *testing.T) {
 		n := 1 + rng.IntN(30)
 		s := newSchedule(t, seed, p, l, n)
 		s.chaos = true
+		if rng.IntN(2) == 0 {
+			s.core.KeepIf(func(it Item) bool { return it%3 == 1 })
+		}
 		for range rng.IntN(5) {
 			it := Item(rng.IntN(n))
 			s.after(rng.Float64()*5, func() { s.cancel(it) })
@@ -279,6 +283,36 @@ func TestBoundedKeepsPlace(t *testing.T) {
 	expect(t, c.RunDone(0, true), "start eval 0")
 	expect(t, c.RunDone(1, true)) // eval is full, its place is kept: item 2 waits
 	expect(t, c.EvalDone(0), "end 0", "start eval 1", "start init 2")
+}
+
+// What is evaluated in the sandbox it ran in keeps its place meanwhile, needs no other,
+// and is let past items that wait for one.
+func TestKeptPlace(t *testing.T) {
+	c := NewCore(AsyncPipeline, Limits{Init: 2, Run: 2, Eval: 1, Live: 2, Ready: 2}, 4, nil)
+	c.KeepIf(func(it Item) bool { return it > 0 })
+	expect(t, c.Begin(), "start init 0", "start init 1")
+	expect(t, c.InitDone(0, true), "start run 0")
+	expect(t, c.InitDone(1, true), "start run 1")
+	if next := c.Next(9); !slices.Equal(next, []Item{2, 3, 0}) {
+		t.Errorf("next to want a place: %v, want 2 and 3 for init, 0 for eval", next)
+	}
+	expect(t, c.RunDone(1, true), "start eval 1") // in its own place: both are taken
+	expect(t, c.RunDone(0, true), "start init 2") // eval is full, and 0 gave its place back
+	expect(t, c.EvalDone(1), "end 1", "start eval 0")
+	expect(t, c.EvalDone(0), "end 0", "start init 3")
+	expect(t, c.InitDone(2, true), "start run 2")
+	expect(t, c.InitDone(3, true), "start run 3")
+	expect(t, c.RunDone(2, false), "end 2")
+	expect(t, c.RunDone(3, true), "start eval 3")
+	expect(t, c.EvalDone(3), "end 3")
+
+	c = NewCore(AsyncPipeline, Limits{Init: 1, Run: 1, Eval: 2, Live: 1, Ready: 1}, 3, nil)
+	c.KeepIf(func(it Item) bool { return it == 2 })
+	c.SkipToEval(0)
+	c.SkipToEval(1)
+	expect(t, c.Begin(), "start eval 0") // 1 waits for the one place, so 2 does not begin
+	expect(t, c.EvalDone(0), "end 0", "start eval 1")
+	expect(t, c.EvalDone(1), "end 1", "start init 2")
 }
 
 func TestAsyncBatchIsUnbounded(t *testing.T) {

@@ -25,7 +25,7 @@ func (c *Container) Console(ctx context.Context, s sandbox.ConsoleSpec) (sandbox
 type consoles struct{ *Container }
 
 func (c consoles) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, error) {
-	x, err := c.launch(ctx, p, as{user: c.imageUser})
+	x, err := c.launch(ctx, p, as{user: c.runUser})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,10 @@ type Container struct {
 	diskMB  int
 	upper   string    // folder of the writable layer; the disk watch's own
 	started time.Time // a moment after the main process began
-	// imageUser is the image's own word for whom commands run as; user is that
-	// as uid:gid, or "" for root.
-	imageUser, user string
-	marks           sandbox.Marks
+	// imageUser is the image's own word for whom commands run as; runUser is that, or
+	// what the spec says instead; user is runUser as uid:gid, or "" for root.
+	imageUser, runUser, user string
+	marks                    sandbox.Marks
 
 	files   lazyShell
 	running processes
@@ -103,7 +104,7 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 	if err != nil {
 		return nil, p.explain(fmt.Errorf("create a container of %s: %w", spec.Image, err))
 	}
-	c := &Container{p: p, id: made.ID, key: key, from: spec.From, workdir: spec.Workdir, pids: int64(spec.Pids), diskMB: spec.DiskMB, imageUser: user,
+	c := &Container{p: p, id: made.ID, key: key, from: spec.From, workdir: spec.Workdir, pids: int64(spec.Pids), diskMB: spec.DiskMB, imageUser: user, runUser: cmp.Or(spec.User, user),
 		killing: make(chan struct{}, 1), lost: make(chan struct{}), watch: func() {}}
 	if err := errors.Join(forgot, c.start(ctx)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a container of %s: %w", spec.Image, err), c.Close())

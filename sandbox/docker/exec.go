@@ -37,9 +37,18 @@ type process struct {
 // as says whom a command runs as: "" is root.
 type as struct{ user string }
 
-// Start runs a process in the container as the image's user.
+// Start runs a process in the container as the sandbox's user, or as the one that it
+// names.
 func (c *Container) Start(ctx context.Context, p sandbox.Proc) (sandbox.Process, error) {
-	return c.launch(ctx, p, as{user: c.imageUser})
+	switch p.User {
+	case "":
+		return c.launch(ctx, p, as{user: c.runUser})
+	case sandbox.ImageUser:
+		return c.launch(ctx, p, as{user: c.imageUser})
+	case sandbox.Root:
+		return c.launch(ctx, p, as{})
+	}
+	return c.launch(ctx, p, as{user: p.User})
 }
 
 func (c *Container) launch(ctx context.Context, p sandbox.Proc, who as) (*process, error) {

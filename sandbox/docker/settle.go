@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// settle finds out whom the image's commands run as, and gives that user the
+// settle finds out whom commands run as, and gives that user the
 // working directory where the engine has just made it.
 func (c *Container) settle(ctx context.Context) error {
-	if name, _, _ := strings.Cut(c.imageUser, ":"); name == "" || name == "root" || name == "0" {
+	if name, _, _ := strings.Cut(c.runUser, ":"); name == "" || name == "root" || name == "0" {
 		return nil
 	}
-	said, err := c.helper(ctx, []string{"/bin/sh", "-c", "id -u && id -g"}, as{user: c.imageUser})
+	said, err := c.helper(ctx, []string{"/bin/sh", "-c", "id -u && id -g"}, as{user: c.runUser})
 	if err != nil {
-		return fmt.Errorf("who is user %q: %w: %s", c.imageUser, err, oneLine(said))
+		return fmt.Errorf("who is user %q: %w: %s", c.runUser, err, oneLine(said))
 	}
 	ids := strings.Fields(said)
 	if len(ids) != 2 {
-		return fmt.Errorf("who is user %q: cannot read %q", c.imageUser, oneLine(said))
+		return fmt.Errorf("who is user %q: cannot read %q", c.runUser, oneLine(said))
 	}
 	c.user = ids[0] + ":" + ids[1]
 	const hand = `[ ! -O "$1" ] || { set -- "$@" "$1"/*; [ -e "$3" ] || chown "$2" "$1"; }`
