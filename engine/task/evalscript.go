@@ -45,8 +45,8 @@ func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 		run = r.Run
 	}
 	reset := resetFiles(base, changed, created)
-	if len(run) > 0 {
-		command += " " + strings.Join(quoteAll(directives(runner, run)), " ")
+	if words := directives(runner, run); len(words) > 0 {
+		command += " " + strings.Join(quoteAll(words), " ")
 	}
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\nset -uxo pipefail\n")
@@ -95,9 +95,14 @@ var notTests = []string{".json", ".png", ".csv", ".txt", ".md", ".jpg", ".jpeg",
 
 func isTest(file string) bool { return !slices.Contains(notTests, path.Ext(file)) }
 
-// directives are what the runner is told to run: Django's wants module names.
+// directives are what the runner is told to run: Django's wants module names,
+// Go's packages.
 func directives(runner string, files []string) []string {
-	if runner != "django" && runner != "unittest" {
+	switch runner {
+	case "django", "unittest":
+	case "gotest":
+		return packages(files)
+	default:
 		return files
 	}
 	out := make([]string, len(files))
@@ -109,6 +114,24 @@ func directives(runner string, files []string) []string {
 		out[i] = strings.ReplaceAll(f, "/", ".")
 	}
 	return out
+}
+
+// packages are the folders of Go's test files, each once and in order. What lies
+// below testdata is no package.
+func packages(files []string) []string {
+	var out []string
+	for _, f := range files {
+		dir := path.Dir(f)
+		if !strings.HasSuffix(f, "_test.go") || slices.Contains(strings.Split(dir, "/"), "testdata") {
+			continue
+		}
+		if dir != "." {
+			dir = "./" + dir
+		}
+		out = append(out, dir)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func heredocEnd(text string) string {

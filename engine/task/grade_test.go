@@ -1,6 +1,7 @@
 package task
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,7 @@ func TestFindRunner(t *testing.T) {
 		{row{Repo: "scikit-learn/scikit-learn"}, "scikit", pytest},
 		{row{LogParser: "parse_log_requests"}, "requests", pytest},
 		{row{LogParser: "unittest"}, "unittest", "python3 -m unittest -v"},
+		{row{LogParser: "gotest"}, "gotest", "go test -v"},
 		{row{Repo: "GoogleChrome/lighthouse", Version: "4.5", ID: id}, "lighthouse", ""},
 		{row{Repo: "GoogleChrome/lighthouse", Version: "2.5", ID: id}, "lighthouse", ""},
 	} {
@@ -96,5 +98,9 @@ func TestEvalScript(t *testing.T) {
 	django := directives("django", []string{"tests/admin/test_views.py"})
 	if django[0] != "admin.test_views" {
 		t.Errorf("django runs %q", django)
+	}
+	goFiles := []string{"b/x/y_test.go", "a_test.go", "b/x/z_test.go", "b/x/testdata/in_test.go", "fixtures/plain.env", "b/w/help.go"}
+	if got := directives("gotest", goFiles); !slices.Equal(got, []string{".", "./b/x"}) {
+		t.Errorf("go test runs %q", got)
 	}
 }

@@ -320,7 +320,8 @@ func TestRowRunners(t *testing.T) {
 		`"log_parser":"parse_log_pytest_v2"`:                         {"python3 -m pytest -rA", false},
 		`"log_parser":"unittest"`:                                    {"python3 -m unittest -v", false},
 		`"repo":"django/django","version":"1.9"`:                     {"./tests/runtests.py --verbosity 2", false},
-		`"repo":"gin-gonic/gin"`:                                     {"", true},
+		`"repo":"gin-gonic/gin"`:                                     {"go test -v", false},
+		`"repo":"tokio-rs/tokio"`:                                    {"", true},
 		`"repo":"django/django","test_cmd":"./tests/runtests.py"`:    {"./tests/runtests.py", false},
 		`"log_parser":"parse_log_sympy","eval_script":"#!/bin/bash"`: {"", false},
 	} {

@@ -153,10 +153,8 @@ const condaPath = condaHome + "/envs/testbed/bin:" + condaHome + "/bin:/usr/loca
 // for any other image, whose own must stand.
 func condaEnv(image, runner string) map[string]string {
 	published := strings.Contains(image, "sweb.eval.") || strings.Contains(image, "swesmith.")
-	if commands[runner] == "" && !slices.Contains([]string{"django", "sympy"}, runner) && !strings.HasPrefix(runner, "swesmith_") {
-		published = false // not a runner of Python's
-	}
-	if !published {
+	python := strings.HasPrefix(commands[runner], "python3 ") || slices.Contains([]string{"django", "sympy"}, runner) || strings.HasPrefix(runner, "swesmith_")
+	if !published || !python {
 		return nil
 	}
 	return map[string]string{"PATH": condaPath, "CONDA_DEFAULT_ENV": "testbed", "CONDA_PREFIX": condaHome + "/envs/testbed"}

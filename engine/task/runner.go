@@ -18,6 +18,7 @@ var commands = map[string]string{
 	"pytest_v2": pytest, "astropy": pytest, "scikit": pytest, "sphinx": pytest,
 	"matplotlib": pytest, "seaborn": pytest, "swegym_pydantic": pytest,
 	"unittest": "python3 -m unittest -v",
+	"gotest":   "go test -v",
 }
 
 // findRunner names the runner of a row.

@@ -21,6 +21,24 @@ F TestPanic
 `))
 }
 
+// Where the test files do not compile, nothing ran: a failure of the patch, and a
+// clear one, also when other packages of the module are fine.
+func TestGotestBuildFailed(t *testing.T) {
+	log := logFile(t, "gotest-1.19-build.txt")
+	check(t, "gotest", log, Results{})
+	rules := Rules{FailToPass: []string{"TestParsing"}, PassToPass: []string{"TestWrite"}, Parser: parser(t, "gotest")}
+	for name, c := range map[string]struct {
+		log, note string
+	}{
+		"alone":               {log, "no test result in the output: the test runner did not get to its summary"},
+		"beside one that ran": {"--- PASS: TestWrite (0.00s)\n" + log, "the test command ended with exit code 2 although no test is reported as failed"},
+	} {
+		if g := rules.Grade(evaluated(c.log, "2")); !g.Invalid || g.Broken || g.Resolved() || g.Infra.Sure || g.Note != c.note {
+			t.Errorf("%s: %+v", name, g)
+		}
+	}
+}
+
 func TestCargo(t *testing.T) {
 	// Ignored tests, should_panic and doc tests are not of the form that is read.
 	check(t, "cargo", logFile(t, "cargo-1.95.txt"), want(t, ". tests::adds\n. tests::inner::deep\nF tests::fails\n. opens\nF returns_err\n"))
