@@ -155,9 +155,16 @@ E setUpClass (test_unit.Setup)
 	for _, version := range []string{"3.11", "3.13"} {
 		log := logFile(t, "unittest-"+version+".txt")
 		// The subtest fails on a line and in a heading that both have its parameters.
-		check(t, "unittest", log, want(t, sums+"x test_known (test_unit.Sums.test_known)\nF test_unexpected (test_unit.Sums.test_unexpected)\nF test_sub (test_unit.Sums.test_sub) (i=1, name='a b')\n"))
+		// The test with a docstring counts under its own name too.
+		check(t, "unittest", log, want(t, sums+". test_doc (test_unit.Sums.test_doc)\nx test_known (test_unit.Sums.test_known)\nF test_unexpected (test_unit.Sums.test_unexpected)\nF test_sub (test_unit.Sums.test_sub) (i=1, name='a b')\n"))
 		check(t, "django", log, want(t, sums+"F test_sub (test_unit.Sums.test_sub) (i=1, name='a b')\nF test_bad\nF test_sub\nE test_err\nE setUpClass\n"))
 	}
+}
+
+// Of tests that share a docstring each has its own outcome, whatever it prints.
+func TestUnittestDocstrings(t *testing.T) {
+	const log = "test_a (m.T.test_a)\nSame. ... FAIL\ntest_b (m.T.test_b)\nSame. ... noise\nok\ntest_c (m.T.test_c)\nSame. ... skipped 'x'\ntest_d (m.T.test_d)\nA ... b. ... ok\n"
+	check(t, "unittest", log, want(t, "F test_a (m.T.test_a)\n. test_b (m.T.test_b)\nS test_c (m.T.test_c)\nS Same.\n. test_d (m.T.test_d)\n. A ... b.\n"))
 }
 
 func TestDjango(t *testing.T) {

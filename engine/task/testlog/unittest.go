@@ -95,36 +95,57 @@ func failedLine(line string, found Results) {
 }
 
 // unittest reads `python3 -m unittest -v`. It is not the harness's: headings
-// keep the whole name, and expected failures are known.
+// keep the whole name, expected failures are known, and a test with a docstring,
+// whose outcome stands behind that on the next line, counts under both.
 func unittest(log string) Results {
-	found, last := Results{}, ""
+	found, names, before := Results{}, []string(nil), ""
 	for line := range strings.SplitSeq(log, "\n") {
 		line = strings.TrimSpace(line)
-		name, outcome, dots := strings.Cut(line, " ... ")
-		if dots {
-			last = strings.TrimSpace(name)
-		}
-		passedLine(line, found)
+		name, outcome, ended := unittestLine(line)
 		switch {
-		case dots && strings.HasPrefix(outcome, "skipped"):
-			found[last] = Skipped
-		case dots && outcome == "expected failure":
-			found[last] = XFailed
-		case dots && outcome == "unexpected success":
-			found[last] = Failed
-		case strings.HasSuffix(line, " ... FAIL"):
-			found[strings.TrimSuffix(line, " ... FAIL")] = Failed
-		case strings.HasSuffix(line, " ... ERROR"):
-			found[strings.TrimSuffix(line, " ... ERROR")] = Errored
-		case strings.HasPrefix(line, "FAIL: "):
-			found[strings.TrimPrefix(line, "FAIL: ")] = Failed
-		case strings.HasPrefix(line, "ERROR: "):
-			found[strings.TrimPrefix(line, "ERROR: ")] = Errored
-		case strings.HasPrefix(line, "ok") && last != "":
-			if _, known := found[last]; !known {
-				found[last] = Passed
+		case name != "": // of a test, or of a heading
+			names = []string{name}
+			if testID.MatchString(before) {
+				names = append(names, before)
+			}
+		case strings.HasPrefix(line, "ok"): // behind what the test has printed
+			outcome, ended = Passed, true
+		}
+		for _, n := range names {
+			if ended {
+				found[n] = outcome
 			}
 		}
+		if ended {
+			names = nil
+		}
+		before = line
 	}
 	return found
+}
+
+// testID is what stands alone on the line before a docstring.
+var testID = regexp.MustCompile(`^\w+ \([\w.]+\)$`)
+
+// unittestLine is the name on a line, "" for none, and the outcome that ends it.
+func unittestLine(line string) (name string, s Status, ended bool) {
+	for _, kind := range []struct {
+		word string
+		s    Status
+	}{{"FAIL", Failed}, {"ERROR", Errored}, {"ok", Passed}, {"expected failure", XFailed}, {"unexpected success", Failed}} {
+		if name, ok := strings.CutSuffix(line, " ... "+kind.word); ok {
+			return name, kind.s, true
+		}
+	}
+	if name, ok := strings.CutPrefix(line, "FAIL: "); ok {
+		return name, Failed, true
+	}
+	if name, ok := strings.CutPrefix(line, "ERROR: "); ok {
+		return name, Errored, true
+	}
+	name, rest, _ := strings.Cut(line, " ... ")
+	if name == line {
+		return "", "", false
+	}
+	return name, Skipped, strings.HasPrefix(rest, "skipped")
 }

@@ -19,6 +19,7 @@ IMAGE = os.environ.get("IMAGE", "rollbench-test/base:1")
 PASSED = {
     "pytest": r"^PASSED (\S+)",
     "unittest": r"^(\w+ \(\S+\))(?:\n.*)? \.\.\. ok$",
+    "pytest_v2": r"^PASSED (.+)$",
     "gotest": r"^\s*--- PASS: (\S+)",
 }
 
@@ -47,8 +48,8 @@ def pack(tree, file):
 
 
 def passed(repo, facts):
-    command = "cp -r /testbed /tmp/r && cd /tmp/r && " + " ".join([facts["test_cmd"], *facts["tests"]])
-    run = subprocess.run(["docker", "run", "--rm", "--network", "none", "-v", repo + ":/testbed:ro", IMAGE, "bash", "-c", command],
+    command = " ".join(["cp -r /repo /testbed && cd /testbed &&", facts.get("install", "true"), "&&", facts["test_cmd"], *facts["tests"]])
+    run = subprocess.run(["docker", "run", "--rm", "--network", "none", "-v", repo + ":/repo:ro", IMAGE, "bash", "-c", command],
                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     print(run.stdout)
     return set(re.findall(PASSED[facts["log_parser"]], run.stdout, re.M))
