@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"rollbench/engine/task"
+	"rollbench/sandbox"
 	"rollbench/sessions"
 )
 
@@ -21,17 +21,14 @@ func (e *Engine) handOver(ctx context.Context, t *trajectory) bool {
 	return e.state(ctx, t, sessions.StateChange{State: sessions.Ran})
 }
 
-// judge the answer of a trajectory. No sandbox is needed for it.
-func (e *Engine) judge(ctx context.Context, t *trajectory) (task.Verdict, error) {
+// judge the answer of a trajectory; sb is nil unless it runs it.
+func (e *Engine) judge(ctx context.Context, t *trajectory, sb sandbox.Sandbox) (task.Verdict, error) {
 	e.streams.of(t.key).at("the judge of its answer")
 	turns, err := e.store.Turns(ctx, t.key, t.attempt, 0, 0, false)
 	if err != nil {
 		return task.Verdict{}, fmt.Errorf("read the answer: %w", err)
 	}
-	started := time.Now()
-	verdict, err := t.in.VerifyAnswer(ctx, finalAnswer(turns))
-	verdict.Wall = time.Since(started)
-	return verdict, err
+	return t.in.VerifyAnswer(ctx, sb, finalAnswer(turns))
 }
 
 // finalAnswer is what the policy said last: the text it ended with, given to the

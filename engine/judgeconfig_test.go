@@ -114,7 +114,7 @@ func TestJudgeOverHTTP(t *testing.T) {
 			if name == "slow" {
 				j.Timeout = Duration(50 * time.Millisecond)
 			}
-			v, err := question(t, j.Asker("k-1")).VerifyAnswer(t.Context(), "It is Paris.")
+			v, err := question(t, j.Asker("k-1")).VerifyAnswer(t.Context(), nil, "It is Paris.")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func TestJudgePlaces(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if v, err := in.VerifyAnswer(t.Context(), "Paris"); err != nil || v.Reward == nil || *v.Reward != 1 {
+			if v, err := in.VerifyAnswer(t.Context(), nil, "Paris"); err != nil || v.Reward == nil || *v.Reward != 1 {
 				t.Errorf("%+v, %v", v, err)
 			}
 		})
@@ -158,7 +158,7 @@ func TestJudgePlaces(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if v, err := in.VerifyAnswer(ctx, "Paris"); !errors.Is(err, context.Canceled) || v.Reward != nil {
+	if v, err := in.VerifyAnswer(ctx, nil, "Paris"); !errors.Is(err, context.Canceled) || v.Reward != nil {
 		t.Errorf("cancelled: %+v, %v", v, err)
 	}
 }

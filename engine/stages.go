@@ -123,7 +123,7 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 	}
 	turns, tokens := e.budgetOf(t)
 	l := &agent.Loop{
-		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: systemPrompt(g), Instruction: t.in.Instruction,
+		Config: agent.Config{Key: t.key, Attempt: t.attempt, SessionID: e.session(t), System: systemPrompt(g, t.in), Instruction: t.in.Instruction, Talk: talkOf(t.in),
 			MaxTurns: turns, Budget: tokens, Sampling: t.fork.sampling(g.Sampling), Limit: limit, CallLimit: e.opt.Config.Tools.callLimit(), Reminder: agent.Reminder(g.Reminder), LowBudget: g.LowBudget,
 			CanTokenize: e.opt.Capabilities.Tokenize, Tokens: g.PromptMode == promptTokens, Format: calls.Format(g.ToolFormat), Outage: e.opt.Config.Endpoints.outage(), ContextLen: e.opt.Capabilities.MaxModelLen},
 		Tools: t.place.tools, Record: e.store, Gate: t.gate,
@@ -143,21 +143,36 @@ func (e *Engine) budgetOf(t *trajectory) (turns, tokens int) {
 	return cmp.Or(t.budget.Turns, g.MaxIterations), cmp.Or(t.budget.Tokens, g.MaxPromptLength)
 }
 
-func systemPrompt(g Generator) string {
-	if g.SystemPrompt == "" {
-		return agent.SystemPrompt
+// systemPrompt of a task: the configuration's, then what the row says. Without a
+// configured one the row's stands alone, and a built-in one where it has none.
+func systemPrompt(g Generator, in *task.Instance) string {
+	switch own := in.System; {
+	case g.SystemPrompt != "" && own != "":
+		return strings.TrimRight(g.SystemPrompt, "\n") + "\n\n" + own
+	case g.SystemPrompt != "" || own != "":
+		return g.SystemPrompt + own
+	case !in.NeedsPatch():
+		return agent.AnswerPrompt
 	}
-	return g.SystemPrompt
+	return agent.SystemPrompt
+}
+
+func talkOf(in *task.Instance) (talk []agent.Said) {
+	for _, m := range in.Talk {
+		talk = append(talk, agent.Said(m))
+	}
+	return talk
 }
 
 // Scaffold is what every policy of the configuration is told alike: the system
-// message and the tools, those of MCP servers among them.
+// message (of tasks that bring none and are no questions) and the tools, those of MCP
+// servers among them.
 func Scaffold(c Config, servers *Servers) (system string, specs []tools.Spec, err error) {
 	r, err := tools.New(tools.Env{Limits: c.Tools.limits()}, c.Tools.enabled(servers))
 	if err != nil {
 		return "", nil, fmt.Errorf("[tools]: %w", err)
 	}
-	return systemPrompt(c.Generator), r.Specs(), r.Close()
+	return cmp.Or(c.Generator.SystemPrompt, agent.SystemPrompt), r.Specs(), r.Close()
 }
 
 // session is the X-Session-ID: one per trajectory and attempt.
@@ -235,15 +250,19 @@ func (e *Engine) patchOf(ctx context.Context, t *trajectory) ([]byte, error) {
 // verify once, in a fresh sandbox. An error means that the verifier could not run:
 // the reward stays absent.
 func (e *Engine) verify(ctx context.Context, t *trajectory) (verdict task.Verdict, err error) {
-	if !t.in.NeedsPatch() {
-		verdict, err = e.judge(ctx, t)
+	if !t.in.NeedsPatch() && !t.in.RunsAnswer() {
+		verdict, err = e.judge(ctx, t, nil)
 	} else {
 		sb, failed := e.open(ctx, t, "eval")
 		if failed != nil {
 			return verdict, failed
 		}
 		defer e.closeSandbox(t, "eval", sb)
-		verdict, err = t.in.Verify(ctx, e.showVerifier(t, sb), t.patch)
+		if shown := e.showVerifier(t, sb); t.in.NeedsPatch() {
+			verdict, err = t.in.Verify(ctx, shown, t.patch)
+		} else {
+			verdict, err = e.judge(ctx, t, shown)
+		}
 		e.streams.of(t.key).Doing(0, "")
 	}
 	if err == nil && verdict.Broken {

@@ -14,7 +14,8 @@ type Tasks struct {
 	Split       string `toml:"split" json:"split"`
 	OnBadRow    string `toml:"on_bad_row" json:"on_bad_row"` // error, skip
 	ImagePrefix string `toml:"image_prefix" json:"image_prefix"`
-	Network     bool   `toml:"network" json:"network"` // where a task has no word about it
+	Verifier    string `toml:"verifier" json:"verifier"` // of answers; "" as data_source says
+	Network     bool   `toml:"network" json:"network"`   // where a task has no word about it
 }
 
 // OnBadRows are the ways to meet a row that cannot be used.
@@ -26,6 +27,9 @@ func (t Tasks) check() error {
 	}
 	if !slices.Contains(OnBadRows(), t.OnBadRow) {
 		return fmt.Errorf("tasks.on_bad_row is %q: use one of %v", t.OnBadRow, OnBadRows())
+	}
+	if t.Verifier != "" && !slices.Contains(task.AnswerVerifiers(), t.Verifier) {
+		return fmt.Errorf("tasks.verifier is %q: use one of %s, or \"\" for what data_source says", t.Verifier, strings.Join(task.AnswerVerifiers(), ", "))
 	}
 	if strings.ContainsAny(t.ImagePrefix, " \t\n\"'") {
 		return fmt.Errorf("tasks.image_prefix is %q: it must be the begin of an image's name, such as \"registry.local:5000/swebench/\"", t.ImagePrefix)

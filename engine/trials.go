@@ -86,7 +86,7 @@ func NewTrials(ctx context.Context, o TrialOptions) (*Trials, error) {
 	kinds := chooser{config: o.Config.Sandbox, providers: o.Providers}
 	for _, one := range o.Trials {
 		x := &trial{Trial: one, patch: one.Patch}
-		if one.Instance.NeedsPatch() {
+		if one.Instance.NeedsPatch() || one.Instance.RunsAnswer() {
 			if x.kind, err = kinds.choose(ctx, one.Instance); err != nil {
 				return nil, err
 			}
@@ -188,21 +188,21 @@ type brokenVerifier struct{ verdict task.Verdict }
 func (b *brokenVerifier) Error() string { return b.verdict.Note }
 
 func (t *Trials) verify(ctx context.Context, x *trial) (verdict task.Verdict, err error) {
-	if !x.Instance.NeedsPatch() {
-		answer := ""
-		if x.Kind == Reference {
-			answer = x.Instance.ReferenceAnswer()
-		}
-		began := time.Now()
-		verdict, err = x.Instance.VerifyAnswer(ctx, answer)
-		verdict.Wall = time.Since(began)
-		return verdict, err
+	answer := ""
+	if x.Kind == Reference {
+		answer = x.Instance.ReferenceAnswer()
+	}
+	if !x.Instance.NeedsPatch() && !x.Instance.RunsAnswer() {
+		return x.Instance.VerifyAnswer(ctx, nil, answer)
 	}
 	sb, err := t.open(ctx, x, "eval")
 	if err != nil {
 		return verdict, err
 	}
 	defer t.close(x, sb)
+	if x.Instance.RunsAnswer() {
+		return x.Instance.VerifyAnswer(ctx, sb, answer)
+	}
 	return x.Instance.Verify(ctx, sb, x.patch)
 }
 

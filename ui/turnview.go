@@ -81,7 +81,7 @@ func turnCost(t sessions.Turn) line {
 // out: the observations of the turn before already show them.
 func (s *section) prompt(id string, added []sessions.Message) {
 	for i, m := range added {
-		if m.Role == "tool" || m.Role == "assistant" || m.Source == sessions.FromTool {
+		if m.Role == "tool" || m.Role == "assistant" && m.Source != sessions.FromTask || m.Source == sessions.FromTool {
 			continue
 		}
 		b := block{id: fmt.Sprintf("%s.m%d", id, i), label: cleanLine(m.Role), labelRole: dim, body: dim, text: clean(m.Content), fold: foldPrompt}

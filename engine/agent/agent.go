@@ -69,7 +69,10 @@ type Config struct {
 
 	System      string
 	Instruction string
-	MaxTurns    int // model replies at most
+	// Talk is what the conversation begins with after System; nil: Instruction, of
+	// the user.
+	Talk     []Said
+	MaxTurns int // model replies at most
 	// Budget is in tokens: everything after the first prompt, sampled and
 	// observed (generator.max_prompt_length, as SkyRL-Agent counts it).
 	Budget   int
@@ -98,6 +101,22 @@ type Config struct {
 	Outage time.Duration
 	// ContextLen is the model's context window in tokens, 0 when unknown.
 	ContextLen int
+}
+
+// Said is a message of the task.
+type Said struct{ Role, Content string }
+
+// firstMessages of the conversation.
+func (c Config) firstMessages() []sessions.Message {
+	talk := c.Talk
+	if talk == nil {
+		talk = []Said{{"user", c.Instruction}}
+	}
+	out := []sessions.Message{{Role: "system", Content: c.System, Source: sessions.FromTask}}
+	for _, m := range talk {
+		out = append(out, sessions.Message{Role: m.Role, Content: m.Content, Source: sessions.FromTask})
+	}
+	return out
 }
 
 // Outcome is why the run stage ended.
@@ -186,10 +205,7 @@ func end(reason sessions.FinishReason, format string, args ...any) error {
 // decided then.
 func (l *Loop) Run(ctx context.Context) (Outcome, error) {
 	if l.turn == 0 && l.fresh == nil {
-		l.fresh = []sessions.Message{
-			{Role: "system", Content: l.System, Source: sessions.FromTask},
-			{Role: "user", Content: l.Instruction, Source: sessions.FromTask},
-		}
+		l.fresh = l.firstMessages()
 	}
 	err := l.turns(ctx)
 	var why *ending

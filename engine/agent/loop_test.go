@@ -43,6 +43,26 @@ func TestTurnByTurn(t *testing.T) {
 	}
 }
 
+// A task may begin with more than one message: they are sent in their order and
+// roles, and recorded as the task's.
+func TestTasksOfSeveralMessages(t *testing.T) {
+	b := newBench(t, call("finish", `{}`))
+	b.Talk = []Said{{"user", "1+1?"}, {"assistant", "2"}, {"user", "2+2?"}}
+	b.run(t)
+	var roles []string
+	for _, m := range b.model.asked[0].Messages {
+		roles = append(roles, m.Role+":"+m.Content)
+	}
+	if got, want := strings.Join(roles, " | "), "system:S | user:1+1? | assistant:2 | user:2+2?"; got != want {
+		t.Errorf("prompt %s, want %s", got, want)
+	}
+	for _, m := range b.rec.turns["1.1"].New {
+		if m.Source != sessions.FromTask {
+			t.Errorf("%s is of %s", m.Role, m.Source)
+		}
+	}
+}
+
 func TestFinishReasons(t *testing.T) {
 	boom := func(name, args string) (tools.Result, error) {
 		return tools.Result{}, fmt.Errorf("exec: %w", sandbox.ErrLost)

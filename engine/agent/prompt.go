@@ -15,6 +15,11 @@ import (
 //go:embed system.md
 var SystemPrompt string
 
+// AnswerPrompt is the default system message where an answer counts.
+//
+//go:embed answer.md
+var AnswerPrompt string
+
 // Reminder says when the model is told how many turns are left.
 type Reminder string
 

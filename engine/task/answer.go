@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rollbench/engine/task/answer"
+	"rollbench/sandbox"
 )
 
 // Asker sends messages to a judge and returns its text.
@@ -14,18 +15,15 @@ type Asker = answer.Asker
 // JudgeMessage is one of those.
 type JudgeMessage = answer.Message
 
-// newAnswer finds the verifier of a question by its data_source. ask is the
-// judge, nil when there is none.
-func newAnswer(q Question, ask answer.Asker) (answerer, error) {
-	row := answer.Row{Source: strings.TrimPrefix(q.Source, "searchR1_"), Question: q.Text, Targets: q.Targets, AnswerType: q.Type}
-	verifier, err := answer.ForSource(row.Source)
-	switch {
-	case err != nil:
-		return nil, err
-	case verifier.Judge != nil && ask == nil:
+// AnswerVerifiers are the names that Options.Verifier may have.
+func AnswerVerifiers() []string { return answer.Names() }
+
+// newAnswer is the verifier of a question. ask is the judge, nil when there is none.
+func newAnswer(q Question, verifier answer.Verifier, ask answer.Asker) (answerer, error) {
+	if verifier.Judge != nil && ask == nil {
 		return nil, errors.New("its answers are for a judge to decide, and none is given: set judge.endpoint and judge.model")
 	}
-	return graded{verifier, row, ask}, nil
+	return graded{verifier, answer.Row{Source: q.Source, Question: q.Text, Targets: q.Targets, AnswerType: q.Type}, ask}, nil
 }
 
 // graded is an answer's verifier with what it grades by.
@@ -39,7 +37,7 @@ type graded struct {
 // endpoint cannot answer it has tried again by itself.
 const judgeTries = 2
 
-func (g graded) judge(ctx context.Context, reply string) (Verdict, error) {
+func (g graded) judge(ctx context.Context, _ *Instance, _ sandbox.Sandbox, reply string) (Verdict, error) {
 	log := "answer: " + reply + "\ntargets: " + strings.Join(g.row.Targets, " | ") + "\n"
 	for n := 1; ; n++ {
 		score, err := g.verifier.Grade(ctx, g.row, reply, g.ask)

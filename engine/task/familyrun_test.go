@@ -296,7 +296,7 @@ func TestAnswers(t *testing.T) {
 		"William Shakespeare": 1, "  the  william SHAKESPEARE! ": 1, `\boxed{Shakespeare}`: 1,
 		"It was William Shakespeare": 0, "": 0, "!": 0, `\boxed{Marlowe}`: 0,
 	} {
-		v, err := ins[0].VerifyAnswer(t.Context(), answer)
+		v, err := ins[0].VerifyAnswer(t.Context(), nil, answer)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,14 +307,14 @@ func TestAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for answer, want := range map[string]float64{`So \boxed{\frac{3}{4}}`: 1, `\boxed{4/3}`: 0} {
-		v, err := maths[0].VerifyAnswer(t.Context(), answer)
+		v, err := maths[0].VerifyAnswer(t.Context(), nil, answer)
 		if err != nil {
 			t.Fatal(err)
 		}
 		mustEarn(t, answer, v, want)
 	}
 	patched := Instance{ID: "x", kind: inPlace{}}
-	if _, err := patched.VerifyAnswer(t.Context(), "x"); err == nil {
+	if _, err := patched.VerifyAnswer(t.Context(), nil, "x"); err == nil {
 		t.Error("a repository's verifier judges an answer")
 	}
 	h := openHost(t, &ins[0])

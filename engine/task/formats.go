@@ -37,7 +37,7 @@ func rowFormats() []format {
 			return r.Has("prompt", "instance") && carriesTask(r)
 		}, skyrlRow},
 		{"answer", "prompt, reward_model", func(r rows.Row) bool {
-			return r.Has("prompt", "reward_model") && !carriesTask(r)
+			return r.Has("prompt") && (r.Has("reward_model") || r.Has("reward_spec")) && !carriesTask(r)
 		}, answerRow},
 		{"plain", "id, instruction, verify", func(r rows.Row) bool {
 			return r.Has("id", "instruction", "verify")

@@ -66,6 +66,9 @@ func (h *host) Exec(ctx context.Context, c sandbox.Command) (sandbox.Result, err
 	defer stop()
 	cmd := exec.CommandContext(run, argv[0], argv[1:]...)
 	cmd.Dir, cmd.WaitDelay, cmd.Stdin = h.work, time.Second, bytes.NewReader(c.Stdin)
+	if c.Dir != "" {
+		cmd.Dir = c.Dir
+	}
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.Path("/home"), "LANG=C.UTF-8"}
 	for _, env := range []map[string]string{h.env, c.Env} {
 		for k, v := range env {

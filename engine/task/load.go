@@ -28,6 +28,9 @@ type Options struct {
 	ImagePrefix string
 	// Network is given to tasks whose format has no word about it.
 	Network bool
+	// Verifier names how answers are graded, whatever the row's data_source; "":
+	// that decides.
+	Verifier string
 	// Ask is the judge of answers that no rule can grade; nil: their rows are bad.
 	Ask Asker
 	// Label names a field of rows that is kept with the instance, "" for none.

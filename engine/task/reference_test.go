@@ -28,11 +28,11 @@ func TestReferenceAnswersPass(t *testing.T) {
 	}
 	for i := range all {
 		in := &all[i]
-		right, err := in.VerifyAnswer(t.Context(), in.ReferenceAnswer())
+		right, err := in.VerifyAnswer(t.Context(), nil, in.ReferenceAnswer())
 		if err != nil || right.Reward == nil || *right.Reward != 1 {
 			t.Errorf("%s: the right answer %q: %+v, %v", in.ID, in.ReferenceAnswer(), right, err)
 		}
-		empty, err := in.VerifyAnswer(t.Context(), "")
+		empty, err := in.VerifyAnswer(t.Context(), nil, "")
 		if err != nil || empty.Reward == nil || *empty.Reward >= 1 {
 			t.Errorf("%s: the empty answer: %+v, %v", in.ID, empty, err)
 		}

@@ -22,6 +22,11 @@ type Instance struct {
 	Format      string // one of Formats, or "" for a bundled task
 	Origin      string // file or folder (and line) it came from, for messages
 	Instruction string // exact text for the agent
+	// System is what a system message of the row says, "" where it has none. Talk
+	// are the messages of the row after it, where they are more than the one
+	// Instruction is.
+	System      string
+	Talk        []Message
 	Workdir     string // absolute, in the sandbox
 	Image       string // the image to run; for a Dockerfile build, the content-hash tag
 	Build       *sandbox.Build

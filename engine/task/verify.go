@@ -19,6 +19,11 @@ import (
 func (in *Instance) Verify(ctx context.Context, sb sandbox.Sandbox, patch []byte) (Verdict, error) {
 	start := time.Now()
 	verdict, err := in.verify(ctx, sb, patch)
+	return in.settle(ctx, start, verdict, err)
+}
+
+// settle tells a verifier that could not run from a lost sandbox and an ended ctx.
+func (in *Instance) settle(ctx context.Context, start time.Time, verdict Verdict, err error) (Verdict, error) {
 	verdict.Wall = time.Since(start)
 	verdict.Log = bound(verdict.Log)
 	if err == nil {

@@ -41,8 +41,11 @@ func (f chat) trajectory(c chosen, replies []reply) error {
 	trained := 0
 	for _, r := range replies {
 		for _, m := range r.New {
-			messages = append(messages, message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning,
-				Calls: calls(m.Calls), ToolCallID: m.ToolCallID, Name: m.Name})
+			one := message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, Calls: calls(m.Calls), ToolCallID: m.ToolCallID, Name: m.Name}
+			if m.Role == "assistant" { // an example of the task: nobody sampled it
+				one.Weight = new(int)
+			}
+			messages = append(messages, one)
 		}
 		weight := 0
 		if r.trains() && (r.Content != "" || r.Reasoning != "" || len(r.Calls) > 0) {

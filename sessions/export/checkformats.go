@@ -241,14 +241,16 @@ func (c *checker) chat(r chatRow) {
 	asked := map[string]bool{}
 	before := c.messages
 	for i, m := range r.Messages {
-		c.message(i, m, asked, r.Intervened)
+		// Examples of a task stand before the first reply, and the user goes on.
+		example := c.messages == before && i+1 < len(r.Messages) && r.Messages[i+1].Role == "user"
+		c.message(i, m, asked, r.Intervened || example)
 	}
 	if c.messages == before {
 		c.fail("no message trains")
 	}
 }
 
-func (c *checker) message(i int, m message, asked map[string]bool, intervened bool) {
+func (c *checker) message(i int, m message, asked map[string]bool, untrained bool) {
 	switch {
 	case m.Role == "assistant":
 		if m.Weight == nil || *m.Weight != 0 && *m.Weight != 1 {
@@ -256,7 +258,7 @@ func (c *checker) message(i int, m message, asked map[string]bool, intervened bo
 			return
 		}
 		c.messages += *m.Weight
-		if empty := m.Content == "" && m.Reasoning == "" && len(m.Calls) == 0; *m.Weight == 0 && !intervened && !empty {
+		if empty := m.Content == "" && m.Reasoning == "" && len(m.Calls) == 0; *m.Weight == 0 && !untrained && !empty {
 			c.fail("message %d has weight 0, and the policy sampled it of its own accord", i)
 		}
 		for _, call := range m.Calls {

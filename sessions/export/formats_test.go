@@ -59,6 +59,24 @@ func TestChatOfCallsInText(t *testing.T) {
 	}
 }
 
+// Replies that a task shows as examples do not train, and the check of a file knows
+// them.
+func TestChatOfExamples(t *testing.T) {
+	key := sessions.Key{Instance: "demo-1"}
+	r := record(t, key)
+	r.turn(sessions.Turn{Key: key, Index: 1, New: []sessions.Message{{Role: "system", Content: "S"}, {Role: "user", Content: "1+1?"}, {Role: "assistant", Content: "2"}, {Role: "user", Content: "2+2?"}}, Content: "4", Complete: true}, 0)
+	r.end(key, sessions.Done, sessions.FinalAnswer, one(1))
+	rows, sum := r.rows("chat", Options{})
+	want := `[{"role":"system","content":"S"},{"role":"user","content":"1+1?"},{"role":"assistant","content":"2","weight":0},{"role":"user","content":"2+2?"},{"role":"assistant","content":"4","weight":1}]`
+	if len(rows) != 1 || !strings.Contains(rows[0], want) || sum.TrainMessages != 1 {
+		t.Fatalf("got %s, %+v", rows, sum)
+	}
+	report, err := Check(t.Context(), r.write("c.jsonl", "chat", Options{}), "")
+	if err != nil || report.Total != 0 {
+		t.Errorf("the check finds %+v, %v", report, err)
+	}
+}
+
 func TestChat(t *testing.T) {
 	r := dialogue(t)
 	rows, sum := r.rows("chat", Options{Tools: []byte(`[{"type": "function", "function": {"name": "bash"}}]`)})

@@ -26,7 +26,7 @@ func fingerprint(c *config, ep *endpoint, servers *engine.Servers, instances []*
 	tasks := make([]any, len(instances))
 	for i, in := range instances {
 		ids[i] = in.ID
-		tasks[i] = []any{in.ID, in.Instruction, in.Image, in.Workdir, in.TestCommand, in.Reference.Patch, in.Reference.Script, in.AgentLimit, in.VerifyLimit}
+		tasks[i] = []any{in.ID, in.Instruction, in.System, in.Talk, in.Image, in.Workdir, in.TestCommand, in.Reference.Patch, in.Reference.Script, in.AgentLimit, in.VerifyLimit}
 	}
 	content, err := digest(tasks)
 	if err != nil {

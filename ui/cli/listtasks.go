@@ -82,7 +82,7 @@ func (a *app) listTasks(source string, asJSON bool) error {
 	counts := map[string]int{}
 	for _, in := range instances {
 		reference := "yes"
-		if in.Reference.None() {
+		if !in.HasReference() {
 			reference = "-"
 		}
 		fmt.Fprintf(plain{a.out}, "%-*s  %-*s  %-3s  %s\n", id, in.ID, format, in.Format, reference, imageWord(in))
@@ -117,7 +117,7 @@ func (a *app) printTasks(instances []*task.Instance) error {
 			judges = "answer"
 		}
 		errs = append(errs, out.Encode(listedTask{ID: in.ID, Format: in.Format, Origin: in.Origin, Repo: in.Repo, Image: in.Image, Builds: in.Build != nil,
-			Workdir: in.Workdir, Local: in.LocalOK, Network: in.Network, Judges: judges, Reference: !in.Reference.None(),
+			Workdir: in.Workdir, Local: in.LocalOK, Network: in.Network, Judges: judges, Reference: in.HasReference(),
 			Verify: in.VerifyLimit.String(), Warnings: append([]string{}, in.Warnings...)}))
 	}
 	return errors.Join(errs...)

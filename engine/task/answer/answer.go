@@ -46,31 +46,6 @@ type Verifier struct {
 	ready func(Row, string) (reply string, correct, decided bool)
 }
 
-// searchSets are question answering sets with several targets a question.
-var searchSets = []string{"2wikimultihopqa", "bamboogle", "hotpotqa", "musique", "nq", "popqa", "triviaqa"}
-
-// ForSource finds the verifier of a data_source.
-func ForSource(source string) (Verifier, error) {
-	lower := strings.ToLower(source)
-	switch {
-	case source == "ToRL":
-		return Verifier{Name: "torl", Low: -1, High: 1, grade: gradeBoxed}, nil
-	case strings.HasPrefix(source, "math"):
-		return Verifier{Name: "math", High: 1, grade: gradeMath}, nil
-	case slices.Contains(searchSets, source):
-		return Verifier{Name: "exact_match", High: 1, grade: gradeExact}, nil
-	case strings.HasPrefix(source, "browsecomp"):
-		return Verifier{Name: "browsecomp", High: 1, Judge: &Browse, ready: asIs}, nil
-	case strings.HasPrefix(source, "ruler"):
-		return Verifier{Name: "ruler", High: 1, Judge: &Ruler, ready: asIs}, nil
-	case lower == "stem_textbook" || lower == "hle":
-		return Verifier{Name: "stem", High: 1, Judge: &Stem, ready: readyStem}, nil
-	case strings.HasPrefix(source, "codegen"):
-		return Verifier{}, fmt.Errorf("data_source %q needs its tests run in a sandbox", source)
-	}
-	return Verifier{}, fmt.Errorf("data_source is %q; it must be ToRL, stem_textbook, hle, one of %s, or begin with math, browsecomp or ruler", source, strings.Join(searchSets, ", "))
-}
-
 // Grade scores a reply. An empty one is wrong. The error is of the row only.
 func (v Verifier) Grade(ctx context.Context, row Row, reply string, ask Asker) (Score, error) {
 	if len(row.Targets) == 0 || strings.TrimSpace(strings.Join(row.Targets, "")) == "" {
@@ -86,7 +61,7 @@ func (v Verifier) Grade(ctx context.Context, row Row, reply string, ask Asker) (
 		correct := v.grade(row, reply)
 		s := v.score(correct, v.Name+": "+verdict(correct))
 		if v.Name == "exact_match" {
-			f := F1(simpleBox.ReplaceAllString(reply, "$1"), row.Targets)
+			f := F1(simpleBox.ReplaceAllString(Tagged(reply), "$1"), row.Targets)
 			s.F1 = &f
 		}
 		return s, nil
@@ -123,27 +98,6 @@ func verdict(correct bool) string {
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// gradeBoxed wants a box.
-func gradeBoxed(row Row, reply string) bool {
-	boxed, ok := Boxed(reply)
-	return ok && anyEqual(boxed, row.Targets, ByValue)
-}
-
-// gradeMath takes the box, else the whole reply after its thinking.
-func gradeMath(row Row, reply string) bool {
-	boxed, ok := Boxed(reply)
-	if !ok {
-		boxed = afterThinking(reply)
-	}
-	return anyEqual(boxed, row.Targets, ByForm)
-}
-
-func anyEqual(given string, targets []string, strict Strictness) bool {
-	return slices.ContainsFunc(targets, func(target string) bool { return Equal(given, target, strict) })
-}
-
-func gradeExact(row Row, reply string) bool { return ExactMatch(reply, row.Targets) }
 
 func asIs(_ Row, reply string) (string, bool, bool) { return reply, false, false }
 

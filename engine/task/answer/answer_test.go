@@ -117,6 +117,8 @@ func TestSources(t *testing.T) {
 		"nq": {"exact_match", 0, 1, false}, "triviaqa": {"exact_match", 0, 1, false}, "popqa": {"exact_match", 0, 1, false}, "hotpotqa": {"exact_match", 0, 1, false},
 		"2wikimultihopqa": {"exact_match", 0, 1, false}, "musique": {"exact_match", 0, 1, false}, "bamboogle": {"exact_match", 0, 1, false},
 		"browsecomp_plus": {"browsecomp", 0, 1, true}, "ruler_hotpotqa": {"ruler", 0, 1, true}, "STEM_textbook": {"stem", 0, 1, true}, "HLE": {"stem", 0, 1, true},
+		"searchR1_nq": {"exact_match", 0, 1, false}, "openai/gsm8k": {"gsm8k", 0, 1, false}, "DigitalLearningGmbH/MATH-lighteval": {"math", 0, 1, false}, "aime2024": {"math", 0, 1, false}, "numina_olympiads": {"math", 0, 1, false},
+		"codegen_x": {"code", 0, 1, false}, "taco": {"code", 0, 1, false},
 	} {
 		v, err := ForSource(source)
 		if err != nil || v.Name != want.name || v.Low != want.low || v.High != want.high || (v.Judge != nil) != want.judge {
@@ -124,10 +126,10 @@ func TestSources(t *testing.T) {
 		}
 	}
 	for source, want := range map[string]string{
-		"codegen_x": `data_source "codegen_x" needs its tests run in a sandbox`,
-		"":          `data_source is ""; it must be ToRL, `,
-		"torl":      `data_source is "torl"; it must be ToRL, `,
-		"nqx":       `data_source is "nqx"; it must be ToRL, `,
+		"":      "it is missing, so that nothing says how an answer is graded: --set tasks.verifier=NAME says it, with one of torl, math,",
+		"torl":  `"torl" has no verifier that is known (docs/verifiers.md lists them): --set tasks.verifier=NAME`,
+		"nqx":   `"nqx" has no verifier that is known`,
+		"apps2": `"apps2" has no verifier that is known`,
 	} {
 		if _, err := ForSource(source); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v", source, err)
