@@ -61,7 +61,8 @@ func (w *Workbench) sayEnd() {
 		w.toasts.add(w.now, caution, fmt.Sprintf("the engine has stopped: %d have not ended, rollbench resume %s goes on", n, w.gauges.run.ID))
 		return
 	}
-	w.toasts.add(w.now, ok, "the run has finished: E exports its transitions, q leaves")
+	w.toasts.add(w.now, ok, "the run has finished: E exports its transitions, enter reads the chosen one, v compares siblings, Q shows where the time went, q leaves")
+	w.toasts.stays = true
 }
 
 // settleEnd notices that nothing more will happen.
@@ -76,7 +77,7 @@ func (w *Workbench) settleEnd() {
 	case w.file != "":
 		w.gauges.next = "exported to " + w.file
 	case w.opt.Export != nil:
-		w.gauges.next = "E exports the transitions"
+		w.gauges.next = exportNext
 	default:
 		w.gauges.next = "rollbench export " + cleanLine(w.gauges.run.ID)
 	}

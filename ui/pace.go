@@ -280,6 +280,9 @@ func (p *gaugePane) old(now time.Time) line {
 	return nil
 }
 
+// exportNext is what a run was for.
+const exportNext = "E exports the transitions"
+
 // over says how the run ended (all trajectories did, or it was stopped), and
 // how to take the data along.
 func (p *gaugePane) over(w int) line {
@@ -289,7 +292,11 @@ func (p *gaugePane) over(w int) line {
 	l := line{{strong, "finished"}}
 	if p.next != "" {
 		l.add(dim, "  ")
-		l.add(strong, p.next)
+		next := p.next
+		if l.width()+width(next) > w && next == exportNext {
+			next = "E exports"
+		}
+		l.add(strong, next)
 	}
 	if why := p.verdicts.masked(w - l.width() - 12); why != nil && w >= 100 {
 		l.add(dim, "  masked: ")

@@ -39,6 +39,7 @@ type Options struct {
 	// Replay is the recording that is replayed: Reader and Clock are its own then.
 	Replay  *replay.Player
 	Notice  string          // told at the start; "": nothing
+	Welcome bool            // tell somebody new what to press, until a key is
 	Done    <-chan struct{} // closed when the engine has finished; nil: no engine here
 	NoColor bool
 	Theme   string // one of Themes; "" is default

@@ -26,6 +26,9 @@ type toast struct {
 // toastFor is how long a message is shown; trouble stays until a key.
 const toastFor = 4 * time.Second
 
+// welcome is what somebody new has to know of the keys.
+const welcome = "new here? ↑ ↓ choose, enter reads along, esc comes back, p pauses one (then n steps, e edits its call, c goes on), ? shows all keys"
+
 // keptToasts bounds the messages pane.
 const keptToasts = 500
 

@@ -91,7 +91,7 @@ func TestStopped(t *testing.T) {
 	b = open(t, whole, 120, 40, nil)
 	b.send(engineDoneMsg{})
 	b.pull()
-	if got, _ := b.w.toasts.shown(b.w.now); got.text != "the run has finished: E exports its transitions, q leaves" {
+	if got, _ := b.w.toasts.shown(b.w.now); got.text != "the run has finished: E exports its transitions, enter reads the chosen one, v compares siblings, Q shows where the time went, q leaves" {
 		t.Errorf("says %q", got.text)
 	}
 }
@@ -214,5 +214,23 @@ func TestNumbers(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)
 		}
+	}
+}
+
+// Somebody new is told what to press until a key is pressed, and at the end of the
+// run what to do with it.
+func TestWelcome(t *testing.T) {
+	whole := fakeWhole()
+	b := open(t, whole, 80, 24, func(o *Options) { o.Welcome = true })
+	b.w.now = b.w.now.Add(time.Hour)
+	if got, shown := b.w.toasts.shown(b.w.now); !shown || !strings.HasPrefix(got.text, "new here? ↑ ↓ choose") {
+		t.Errorf("shows %v %q", shown, got.text)
+	}
+	b.keys("down")
+	if got, shown := b.w.toasts.shown(b.w.now); shown {
+		t.Errorf("after a key shows %q", got.text)
+	}
+	if rows := len(wrap(welcome, 76)); rows > 2 {
+		t.Errorf("it takes %d rows of a small terminal", rows)
 	}
 }

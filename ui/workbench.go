@@ -113,6 +113,10 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 	if opt.Notice != "" {
 		w.toasts.add(w.now, note, opt.Notice)
 	}
+	if opt.Welcome {
+		w.toasts.add(w.now, note, welcome)
+		w.toasts.stays = true
+	}
 	if opt.Replay != nil { // messages are read by a person's clock, not by the run's
 		w.toasts.clock = time.Now
 		w.settleReplay()

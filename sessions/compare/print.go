@@ -18,8 +18,14 @@ type Setting struct {
 	B   string `json:"b"`
 }
 
-// Prints lists the settings in which two fingerprints differ, by key. The set of
-// instances is not among them: what both have is told by the report.
+// ofTask begins the keys of tasks, which end with the id of an instance.
+const ofTask = "tasks."
+
+// IsTask says that the difference is one of an instance: its texts, image, limits.
+func (s Setting) IsTask() bool { return strings.HasPrefix(s.Key, ofTask) }
+
+// Prints lists the settings in which two fingerprints differ, by key. Which
+// instances a run has is not among them: what both have is told by the report.
 func Prints(a, b sessions.Run) ([]Setting, error) {
 	x, err := flatten(a)
 	if err != nil {
@@ -30,19 +36,25 @@ func Prints(a, b sessions.Run) ([]Setting, error) {
 		return nil, err
 	}
 	list := []Setting{}
-	for key, v := range x {
-		if w := y[key]; v != w {
-			list = append(list, Setting{key, v, w})
+	add := func(s Setting) {
+		if s.A != s.B && !(s.IsTask() && (s.A == "" || s.B == "")) {
+			list = append(list, s)
 		}
+	}
+	for key, v := range x {
+		add(Setting{key, v, y[key]})
 	}
 	for key, w := range y {
 		if _, both := x[key]; !both {
-			list = append(list, Setting{key, "", w})
+			add(Setting{key, "", w})
 		}
 	}
 	slices.SortFunc(list, func(s, t Setting) int { return strings.Compare(s.Key, t.Key) })
 	return list, nil
 }
+
+// eachTask stands where a run of an older version has one digest of all its tasks.
+const eachTask = "one digest each"
 
 // flatten a run's fingerprint into its leaves; a list is one.
 func flatten(run sessions.Run) (map[string]string, error) {
@@ -55,6 +67,9 @@ func flatten(run sessions.Run) (map[string]string, error) {
 		return nil, fmt.Errorf("read the fingerprint of run %s: %w", run.ID, err)
 	}
 	delete(print, "instances")
+	if tasks := print["tasks"]; len(tasks) > 0 && tasks[0] != '"' {
+		out["tasks"] = eachTask
+	}
 	leaves("", print, out)
 	return out, nil
 }

@@ -195,3 +195,22 @@ func TestRunsApart(t *testing.T) {
 		t.Error("a fingerprint that cannot be read was read")
 	}
 }
+
+// Of the tasks those differ that both runs have in another form. A run of an older
+// version has one digest of all, which says nothing of one.
+func TestPrintsOfTasks(t *testing.T) {
+	print := func(text string) sessions.Run { return sessions.Run{ID: "r", Print: []byte(text)} }
+	a := print(`{"tasks": {"a.b": "11", "c": "22", "only": "33"}, "instances": ["a.b", "c", "only"]}`)
+	b := print(`{"tasks": {"a.b": "19", "c": "22"}, "instances": ["a.b", "c"]}`)
+	got, err := Prints(a, b)
+	if err != nil || len(got) != 1 || got[0] != (Setting{"tasks.a.b", `"11"`, `"19"`}) || !got[0].IsTask() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	old := print(`{"tasks": "44", "instances": ["c"]}`)
+	if got, err = Prints(old, b); err != nil || len(got) != 1 || got[0] != (Setting{"tasks", `"44"`, "one digest each"}) || got[0].IsTask() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err = Prints(old, old); err != nil || len(got) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -23,6 +23,9 @@ import (
 // Version of rollbench, recorded in sessions and exports.
 const Version = "0.1.0"
 
+// watchable is a pace at which replies can be read along as they come.
+const watchable = "[simulated]\nlatency = \"300ms\"\ntokens_per_second = 600.0\n"
+
 // app is what every command shares.
 type app struct {
 	defaults string // the embedded config.toml
@@ -31,6 +34,7 @@ type app struct {
 	err      io.Writer
 	flags    flags
 	titled   string // behind the title of a run, "" for none
+	pace     string // of the simulated endpoint, over the defaults: "" as they are
 }
 
 // flags that several commands take.
@@ -127,7 +131,8 @@ queue, turn and token of them, lets you pause, step and change them, and exports
 what was sampled with exact masks, rewards and advantages.
 
 Without a command it rolls out the bundled tasks on the embedded simulated
-endpoint: in a terminal as a workbench, else with progress lines.`,
+endpoint: in a terminal as a workbench, with replies slow enough to be read along
+(simulated.latency and tokens_per_second), else with progress lines.`,
 		Example: `  rollbench                                   # bundled tasks, simulated policy
   rollbench run --tasks ./tasks --endpoint http://localhost:8000 --model qwen3-32b
   rollbench export latest -o transitions.jsonl
@@ -144,7 +149,12 @@ endpoint: in a terminal as a workbench, else with progress lines.`,
 			_, err := a.load()
 			return err
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !a.flags.headless && !a.flags.json && a.canDraw() {
+				a.pace = watchable
+			}
+			return a.start(cmd.Context())
+		},
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)

@@ -161,6 +161,9 @@ func onlyIn(side string, names []string) string {
 	return fmt.Sprintf("; only in %s: %s", side, text)
 }
 
+// tasksShown is how many tasks that differ the text names.
+const tasksShown = 10
+
 func printSettings(b *strings.Builder, r compare.Report) {
 	for _, id := range r.Unknown {
 		fmt.Fprintf(b, "\nrun %s has no fingerprint: what it was run with is not known\n", id)
@@ -173,8 +176,17 @@ func printSettings(b *strings.Builder, r compare.Report) {
 		return
 	}
 	fmt.Fprintf(b, "\nTHEY DIFFER IN\n")
+	tasks := 0
 	for _, s := range r.Settings {
+		if s.IsTask() {
+			if tasks++; tasks > tasksShown {
+				continue
+			}
+		}
 		fmt.Fprintf(b, "  %-34s %-20s %s\n", cutWord(s.Key, 34), cutWord(orNone(s.A), 20), cutWord(orNone(s.B), 20))
+	}
+	if more := tasks - tasksShown; more > 0 {
+		fmt.Fprintf(b, "  … and %d more tasks: --json lists them\n", more)
 	}
 }
 

@@ -77,11 +77,14 @@ func (a *app) load() (*config, error) {
 	return c, nil
 }
 
-// read the defaults, the person's file, the preset and the --set flags, in this
+// read the defaults, the pace, the person's file, the preset and the --set flags, in this
 // order.
 func (a *app) read() (*config, error) {
 	c := &config{}
 	if _, err := decode(a.defaults, "the built-in config.toml", c); err != nil {
+		return nil, err
+	}
+	if _, err := decode(a.pace, "the pace of the first look", c); err != nil {
 		return nil, err
 	}
 	c.server = c.Endpoints[0]

@@ -230,3 +230,17 @@ func TestWrongKinds(t *testing.T) {
 		}
 	}
 }
+
+// The pace of the first look goes over the defaults, and under what a person set.
+func TestPace(t *testing.T) {
+	a := testApp(t)
+	a.pace = watchable
+	a.flags.config = filepath.Join(t.TempDir(), "my.toml")
+	if err := os.WriteFile(a.flags.config, []byte("[simulated]\nlatency = \"1ms\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := a.load()
+	if err != nil || time.Duration(c.Simulated.Latency) != time.Millisecond || c.Simulated.TokensPerSecond != 600 {
+		t.Errorf("%+v, %v", c.Simulated, err)
+	}
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // fingerprint is what two runs must share to be compared: settings by value,
-// texts and tasks by the first 12 hex digits of their SHA-256.
+// texts and each task by the first 12 hex digits of their SHA-256.
 func fingerprint(c *config, ep *endpoint, servers *engine.Servers, instances []*task.Instance) (json.RawMessage, error) {
 	prompt, specs, err := engine.Scaffold(c.Config, servers)
 	if err != nil {
@@ -23,14 +23,13 @@ func fingerprint(c *config, ep *endpoint, servers *engine.Servers, instances []*
 		return nil, err
 	}
 	ids := make([]string, len(instances))
-	tasks := make([]any, len(instances))
+	tasks := make(map[string]string, len(instances))
 	for i, in := range instances {
 		ids[i] = in.ID
-		tasks[i] = []any{in.ID, in.Instruction, in.System, in.Talk, in.Image, in.Workdir, in.TestCommand, in.Reference.Patch, in.Reference.Script, in.AgentLimit, in.VerifyLimit}
-	}
-	content, err := digest(tasks)
-	if err != nil {
-		return nil, err
+		tasks[in.ID], err = digest([]any{in.Instruction, in.System, in.Talk, in.Image, in.Workdir, in.TestCommand, in.Reference.Patch, in.Reference.Script, in.AgentLimit, in.VerifyLimit})
+		if err != nil {
+			return nil, err
+		}
 	}
 	system, err := digest(prompt)
 	if err != nil {
@@ -38,7 +37,7 @@ func fingerprint(c *config, ep *endpoint, servers *engine.Servers, instances []*
 	}
 	print := map[string]any{
 		"rollbench": Version, "generator": c.Generator, "system_prompt": system, "tools": c.Tools, "tool_texts": tools, "limits": c.Limits,
-		"sandbox": c.Sandbox.Kind, "endpoint": map[string]any{"model": ep.model(), "capabilities": ep.caps}, "instances": ids, "tasks": content,
+		"sandbox": c.Sandbox.Kind, "endpoint": map[string]any{"model": ep.model(), "capabilities": ep.caps}, "instances": ids, "tasks": tasks,
 	}
 	if ep.caps.Simulated {
 		print["simulated_seed"] = c.Simulated.Seed

@@ -316,7 +316,7 @@ func (a *app) printOutcome(run sessions.Run, rows []sessions.Trajectory, wall ti
 	if o.Forks > 0 {
 		forks = fmt.Sprintf(" and %d forked", o.Forks)
 	}
-	_, err = fmt.Fprintf(a.out, "run %s%s: %d trajectories%s, %d done, %d failed, %d cancelled, %d masked, %d solved, mean reward %s, %.1f s\nexport with: %s export %s -o transitions.jsonl\n",
-		o.Run, simulatedMark(o.Simulated), o.Trajectories, forks, o.Done, o.Failed, o.Cancelled, o.Masked, o.Solved, mean, o.WallS, self(), o.Run)
+	_, err = fmt.Fprintf(a.out, "run %s%s: %d trajectories%s, %d done, %d failed, %d cancelled, %d masked, %d solved, mean reward %s, %.1f s\nlook at it:  %s open %s\nexport with: %s export %s -o transitions.jsonl\n",
+		o.Run, simulatedMark(o.Simulated), o.Trajectories, forks, o.Done, o.Failed, o.Cancelled, o.Masked, o.Solved, mean, o.WallS, self(), o.Run, self(), o.Run)
 	return err
 }

@@ -114,6 +114,10 @@ func (a *app) onTerminal() bool {
 // screen shows the workbench while the engine works. Leaving it stops the run,
 // which can be resumed.
 func (a *app) screen(ctx context.Context, w *work) error {
+	others, err := os.ReadDir(filepath.Dir(w.store.Dir()))
+	if err != nil {
+		return err
+	}
 	done := make(chan struct{})
 	var failed error
 	go func() { // joined below: done is closed when the engine has returned
@@ -125,7 +129,7 @@ func (a *app) screen(ctx context.Context, w *work) error {
 		spell = newSpeller(w.ep.all[0].Client).spell
 	}
 	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Spell: spell, Runs: recordedRuns{}, Look: w.engine.LookPatch, Task: w.engine.Task, Done: done,
-		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme, Mouse: w.config.UI.Mouse}
+		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme, Mouse: w.config.UI.Mouse, Welcome: len(others) == 1}
 	if w.config.Tools.Search {
 		opt.Search = w.engine.SearchSource
 	}
