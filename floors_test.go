@@ -26,8 +26,9 @@ var floors = map[string][]string{
 	"engine/dispatch":         {},
 	"engine/infer":            {},
 	"engine/infer/simulated":  {"engine/infer"},
-	"engine/task":             {"engine/task/answer", "engine/task/rows", "engine/task/tamper", "engine/task/testlog", "sandbox"},
+	"engine/task":             {"engine/task/answer", "engine/task/compose", "engine/task/rows", "engine/task/tamper", "engine/task/testlog", "sandbox"},
 	"engine/task/answer":      {},
+	"engine/task/compose":     {},
 	"engine/task/rows":        {},
 	"engine/task/tamper":      {},
 	"engine/task/testlog":     {},
@@ -56,7 +57,7 @@ var owners = map[string][]string{
 	"github.com/BurntSushi/toml":       {"ui/cli", "engine/task"},
 	"modernc.org/sqlite":               {"sessions"},
 	"github.com/parquet-go/":           {"engine/task/rows"},
-	"go.yaml.in/yaml":                  {"engine/task"},
+	"go.yaml.in/yaml":                  {"engine/task", "engine/task/compose"},
 	"github.com/modelcontextprotocol/": {"tools/mcp"},
 }
 

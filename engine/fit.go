@@ -21,12 +21,16 @@ func FitMemory(ctx context.Context, c *Config, ps map[sandbox.Kind]sandbox.Provi
 		if err != nil {
 			return "", err
 		}
-		need := kinds.report(ctx, k).SandboxMB
+		otherwise := kinds.report(ctx, k).SandboxMB
+		need := otherwise
 		if in.MemoryMB > 0 {
 			need = in.MemoryMB
 		}
 		if c.Sandbox.MemoryMB > 0 {
 			need = c.Sandbox.MemoryMB
+		}
+		if k == sandbox.Docker {
+			need += in.Beside.MemoryMB(otherwise)
 		}
 		largest[k] = max(largest[k], need)
 	}

@@ -295,7 +295,7 @@ func CheckSandboxes(ctx context.Context, c Sandbox, ps map[sandbox.Kind]sandbox.
 		if tried || kind != sandbox.Docker {
 			continue
 		}
-		have, err := ps[kind].HasImage(ctx, in.Image)
+		have, err := haveImages(ctx, ps[kind], in)
 		if err == nil && !have {
 			tried = true
 			spec := in.Spec(kind)
@@ -307,6 +307,22 @@ func CheckSandboxes(ctx context.Context, c Sandbox, ps map[sandbox.Kind]sandbox.
 		}
 	}
 	return nil
+}
+
+// haveImages says whether the instance's image and its companions' are there.
+func haveImages(ctx context.Context, p sandbox.Provider, in *task.Instance) (bool, error) {
+	images := []string{in.Image}
+	if in.Beside != nil {
+		for _, c := range in.Beside.Companions {
+			images = append(images, c.Image)
+		}
+	}
+	for _, image := range images {
+		if have, err := p.HasImage(ctx, image); err != nil || !have {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 func (c *chooser) choose(ctx context.Context, in *task.Instance) (sandbox.Kind, error) {

@@ -50,6 +50,9 @@ type Spec struct {
 	// Image is the image to run. Build, when set, says how to make it if it is absent.
 	Image string
 	Build *Build
+	// Beside are services that run with the sandbox; nil for none. Only providers of
+	// containers have them.
+	Beside *Beside
 	// From, when set, is the ID of a Snapshot of the same provider: its files are
 	// there from the start. Image is then not looked at.
 	From string
@@ -72,10 +75,13 @@ type Spec struct {
 
 // Build is an image build context.
 type Build struct {
-	// Context yields the build context as a tar stream with a Dockerfile at its root.
+	// Context yields the build context as a tar stream.
 	Context func() (io.ReadCloser, error)
-	Args    map[string]string
-	Timeout time.Duration
+	// Dockerfile is its name in the context, "" for Dockerfile; Target the stage
+	// that is built, "" for the last.
+	Dockerfile, Target string
+	Args               map[string]string
+	Timeout            time.Duration
 }
 
 // Provider opens sandboxes of one kind and cleans up after dead owners.

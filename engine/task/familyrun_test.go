@@ -282,7 +282,7 @@ func TestArchiveRows(t *testing.T) {
 		t.Errorf("%+v %v", term, err)
 	}
 	two := archived(t, map[string]string{"Dockerfile": "FROM x\n", "run-tests.sh": "true\n", "docker-compose.yaml": "services: {client: {}, db: {}}\n"}, true)
-	if _, err := terminalOf(t, map[string]any{"task_id": "hello", "task_yaml": "instruction: Say hello.\n", "archive": []byte(two)}); err == nil || !strings.Contains(err.Error(), "tasks of several containers are not supported; it has client, db") {
+	if _, err := terminalOf(t, map[string]any{"task_id": "hello", "task_yaml": "instruction: Say hello.\n", "archive": []byte(two)}); err == nil || !strings.Contains(err.Error(), "docker-compose.yaml: line 1: service db: it has neither image nor build") {
 		t.Errorf("two containers: %v", err)
 	}
 }

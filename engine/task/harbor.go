@@ -1,16 +1,18 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"rollbench/engine/task/compose"
 	"rollbench/sandbox"
 )
 
@@ -121,42 +123,42 @@ func (h *harbor) environments(in *Instance, m *manifest, o Options) error {
 	return nil
 }
 
-// harborImage decides what to run: docker_image, else the Dockerfile.
+// harborImage decides what to run: what a compose file builds, docker_image, else
+// the Dockerfile.
 func harborImage(in *Instance, folder fs.FS, m *manifest, o Options) error {
-	for _, name := range []string{"docker-compose.yaml", "docker-compose.yml"} {
-		if exists(folder, "environment/"+name) {
-			return fmt.Errorf("environment/%s: tasks of several containers are not supported; give it a single Dockerfile", name)
-		}
+	t, err := harborCompose(in, folder, m, o)
+	if err != nil {
+		return err
 	}
-	dockerfile := ""
-	if exists(folder, "environment/Dockerfile") {
-		text, err := readText(folder, "environment/Dockerfile")
-		if err != nil {
-			return err
-		}
-		dockerfile = text
+	dockerfile, found, err := t.image(in, "environment", m.Environment.Image, o)
+	if err != nil {
+		return err
 	}
-	in.Workdir = workdir(in, m.Environment.Workdir, dockerfile)
-	switch {
-	case m.Environment.Image != "":
-		in.Image = m.Environment.Image
-	case dockerfile != "":
-		env, err := fs.Sub(folder, "environment")
-		if err != nil {
-			return err
-		}
-		if in.Image, err = environmentTag(in.ID, env, o.BuildArgs); err != nil {
-			return fmt.Errorf("environment: %w", err)
-		}
-		in.Build = &sandbox.Build{
-			Context: func() (io.ReadCloser, error) { return tarFolder(env), nil },
-			Args:    o.BuildArgs,
-			Timeout: in.BuildLimit,
-		}
-	case !in.LocalOK:
+	if !found && !in.LocalOK {
 		return errors.New("environment/Dockerfile is missing and task.toml has no environment.docker_image; one of them must say what to run")
 	}
-	return nil
+	given := m.Environment.Workdir
+	if given == "" && path.IsAbs(t.own.Workdir) && path.Clean(t.own.Workdir) != "/" {
+		given = t.own.Workdir
+	}
+	in.Workdir = workdir(in, given, dockerfile)
+	return t.take(in, o)
+}
+
+// harborCompose reads environment/docker-compose.yaml, which Harbor lays over a base
+// of its own (src/harbor/environments/docker): main, built from environment/, with
+// the log folders, and these variables.
+func harborCompose(in *Instance, folder fs.FS, m *manifest, o Options) (*together, error) {
+	vars := map[string]string{
+		"MAIN_IMAGE_NAME": mainImage, "PREBUILT_IMAGE_NAME": m.Environment.Image, "CONTEXT_DIR": ".",
+		"CPUS": fmt.Sprint(cmp.Or(in.CPUs, 1)), "MEMORY": fmt.Sprintf("%dM", cmp.Or(in.MemoryMB, 2048)), // Harbor's
+	}
+	logs := map[string]string{"verifier": "/logs/verifier", "agent": "/logs/agent", "artifacts": "/logs/artifacts"}
+	for key, name := range map[string]string{"VERIFIER_LOGS": "verifier", "AGENT_LOGS": "agent", "ARTIFACTS": "artifacts"} {
+		vars["HOST_"+key+"_PATH"], vars["ENV_"+key+"_PATH"] = hostLogs+"/"+name, logs[name]
+	}
+	maps.Copy(vars, in.Env)
+	return readCompose(folder, "environment", compose.Options{Main: "main", AddMain: true, Vars: vars, Getenv: o.Getenv}, logs)
 }
 
 // workdir is task.toml's, else what the last stage of the Dockerfile ends with.

@@ -73,12 +73,15 @@ func eachFile(root fs.FS, visit func(file string, mode fs.FileMode, open func() 
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is neither a file nor a folder; links are not packed, replace it by a file", file)
 		}
-		mode := fs.FileMode(0o644)
-		if info.Mode()&0o111 != 0 || path.Ext(file) == ".sh" {
-			mode = 0o755
-		}
-		return visit(file, mode, func() (io.ReadCloser, error) { return root.Open(file) })
+		return visit(file, modeOf(file, info), func() (io.ReadCloser, error) { return root.Open(file) })
 	})
+}
+
+func modeOf(file string, info fs.FileInfo) fs.FileMode {
+	if info.Mode()&0o111 != 0 || path.Ext(file) == ".sh" {
+		return 0o755
+	}
+	return 0o644
 }
 
 // tarFolder streams a folder as a tar with fixed times and owners.

@@ -56,7 +56,7 @@ func TestHarborErrors(t *testing.T) {
 		"instruction.md is empty":                                                    {"instruction.md": " \n"},
 		"tests/test.sh is missing; it must write the reward":                         {"tests/test.sh": ""},
 		"environment/Dockerfile is missing and task.toml has no":                     toml("version = \"1.0\"\n"),
-		"environment/docker-compose.yaml: tasks of several containers":               {"environment/docker-compose.yaml": "services: {}\n"},
+		"environment/docker-compose.yaml: it has no services":                        {"environment/docker-compose.yaml": "services: {}\n"},
 		`task.toml: line 3: key "agent.timeout_sec": `:                               toml("version = \"1\"\n[agent]\ntimeout_sec = = 3\n"),
 		`line 2: key "agent.timeout_sec": the value is a string; it must be a float`: toml("[agent]\ntimeout_sec = \"long\"\n"),
 		"task.toml: line 7: Key 'agent' has already been":                            toml(goodToml + "[agent]\n[agent]\n"),

@@ -30,8 +30,9 @@ type Instance struct {
 	Workdir     string // absolute, in the sandbox
 	Image       string // the image to run; for a Dockerfile build, the content-hash tag
 	Build       *sandbox.Build
-	LocalOK     bool     // may run in a local sandbox: needs nothing of an image
-	Needs       []string // programs a local sandbox must have: python3, go, git
+	Beside      *sandbox.Beside // services of a compose file; nil without
+	LocalOK     bool            // may run in a local sandbox: needs nothing of an image
+	Needs       []string        // programs a local sandbox must have: python3, go, git
 	Network     bool
 	CPUs        float64 // 0: the provider's default, as for the next two
 	MemoryMB    int
@@ -125,7 +126,7 @@ func (in *Instance) Spec(kind sandbox.Kind) sandbox.Spec {
 		DiskMB:   in.DiskMB,
 	}
 	if kind != sandbox.Local {
-		spec.Image, spec.Build = in.Image, in.Build
+		spec.Image, spec.Build, spec.Beside = in.Image, in.Build, in.Beside
 	}
 	return spec
 }

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
 
+	"rollbench/engine/task/compose"
 	"rollbench/engine/task/rows"
 	"rollbench/sandbox"
 )
@@ -108,64 +107,33 @@ func loadTerminal(folder fs.FS, id, text string, o Options) (Instance, error) {
 	return in, in.terminalImage(folder, o)
 }
 
-// terminalImage is built of the Dockerfile; a compose file must not say more.
+// terminalImage is what the compose file's service client builds or names, else what
+// the Dockerfile builds.
 func (in *Instance) terminalImage(folder fs.FS, o Options) error {
-	if err := soleService(folder); err != nil {
-		return err
-	}
-	dockerfile, err := readText(folder, "Dockerfile")
+	t, err := readCompose(folder, ".", compose.Options{Main: "client", Getenv: o.Getenv, Vars: map[string]string{
+		// The harness's words (terminal_bench/terminal/docker_compose_manager.py).
+		"T_BENCH_TASK_DOCKER_CLIENT_IMAGE_NAME": mainImage, "T_BENCH_TASK_DOCKER_CLIENT_CONTAINER_NAME": "client",
+		"T_BENCH_TASK_DOCKER_NAME_PREFIX": imageName(in.ID), "T_BENCH_TEST_DIR": "/tests",
+		"T_BENCH_TASK_LOGS_PATH": hostLogs + "/logs", "T_BENCH_CONTAINER_LOGS_PATH": "/logs",
+		"T_BENCH_TASK_AGENT_LOGS_PATH": hostLogs + "/agent-logs", "T_BENCH_CONTAINER_AGENT_LOGS_PATH": "/agent-logs",
+		"CPUS": "1", "MEMORY": "2048M",
+	}}, map[string]string{"logs": "/logs", "agent-logs": "/agent-logs"})
 	if err != nil {
 		return err
 	}
-	if dir := lastWorkdir(dockerfile); dir != "" && dir != "/" {
-		in.Workdir = dir
-	}
-	built, err := withoutTests(folder)
+	dockerfile, found, err := t.image(in, ".", "", o)
 	if err != nil {
 		return err
 	}
-	if in.Image, err = environmentTag(in.ID, built, o.BuildArgs); err != nil {
-		return err
+	if !found {
+		return errors.New("Dockerfile is missing")
 	}
-	in.Build = &sandbox.Build{
-		Context: func() (io.ReadCloser, error) { return tarFolder(built), nil },
-		Args:    o.BuildArgs, Timeout: in.BuildLimit,
-	}
-	return nil
-}
-
-// soleService refuses compose files of several containers.
-func soleService(folder fs.FS) error {
-	for _, name := range []string{"docker-compose.yaml", "docker-compose.yml"} {
-		text, err := fs.ReadFile(folder, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		y, err := parseYAML(name, string(text))
-		if err != nil {
-			return err
-		}
-		services, _, err := y.Object("services")
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if n := len(services.Columns()); n > 1 {
-			return fmt.Errorf("%s: tasks of several containers are not supported; it has %s", name, strings.Join(services.Columns(), ", "))
+	for _, dir := range []string{lastWorkdir(dockerfile), t.own.Workdir} {
+		if path.IsAbs(dir) && path.Clean(dir) != "/" {
+			in.Workdir = path.Clean(dir)
 		}
 	}
-	return nil
-}
-
-// withoutTests is the folder as an image is built of it: the policy could read
-// there what else is copied into the image by a COPY of everything.
-func withoutTests(folder fs.FS) (fs.FS, error) {
-	return &subset{folder, func(name string) bool {
-		top, _, _ := strings.Cut(name, "/")
-		return top != "tests" && name != "run-tests.sh" && name != "solution.sh" && name != "solution.yaml"
-	}}, nil
+	return t.take(in, o)
 }
 
 // subset of a folder: files it does not keep are not there.

@@ -55,7 +55,7 @@ func (p *Provider) runBuild(ctx context.Context, name string, b sandbox.Build, p
 		}
 	}()
 	progress("building " + name)
-	answer, err := p.engine.ImageBuild(ctx, files, buildOptions(name, b.Args))
+	answer, err := p.engine.ImageBuild(ctx, files, buildOptions(name, b))
 	if err != nil {
 		return p.explain(err)
 	}
@@ -64,12 +64,13 @@ func (p *Provider) runBuild(ctx context.Context, name string, b sandbox.Build, p
 	return readProgress(answer.Body, base.take, progress)
 }
 
-func buildOptions(name string, args map[string]string) build.ImageBuildOptions {
+func buildOptions(name string, b sandbox.Build) build.ImageBuildOptions {
 	o := build.ImageBuildOptions{
 		Tags: []string{name}, Version: build.BuilderV1, Remove: true, ForceRemove: true,
 		Labels: map[string]string{labelOurs: "1", labelBuilt: name}, BuildArgs: map[string]*string{},
+		Dockerfile: b.Dockerfile, Target: b.Target,
 	}
-	for k, v := range args {
+	for k, v := range b.Args {
 		o.BuildArgs[k] = &v
 	}
 	return o

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +36,10 @@ type Container struct {
 	p       *Provider
 	id      string
 	key     string
-	from    string // the snapshot that it was opened from
+	from    string         // the snapshot that it was opened from
+	parent  *Container     // of a companion: the sandbox that it is beside
+	beside  []*companion   // in the order in which they started
+	volumes *sharedVolumes // of the sandbox and its companions; nil without
 	workdir string
 	pids    int64
 	diskMB  int
@@ -62,17 +66,41 @@ type Container struct {
 }
 
 // Open starts a container for spec, after its image was built or pulled where
-// it is absent.
+// it is absent, and its companions.
 func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox, error) {
 	if err := p.EnsureImage(ctx, spec); err != nil {
 		return nil, err
 	}
+	c, image, err := p.openAlone(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Beside != nil {
+		if err := c.accompany(ctx, spec, image); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// mayStart waits for leave to start a container, which the function that it returns
+// gives back.
+func (p *Provider) mayStart(ctx context.Context) (func(), error) {
 	select {
 	case p.starts <- struct{}{}:
-		defer func() { <-p.starts }()
+		return func() { <-p.starts }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// openAlone starts the sandbox's own container. image is what its image says.
+func (p *Provider) openAlone(ctx context.Context, spec sandbox.Spec) (c *Container, image container.Config, err error) {
+	release, err := p.mayStart(ctx)
+	if err != nil {
+		return nil, image, err
+	}
+	defer release()
 	if spec.From != "" {
 		spec.Image = spec.From
 	}
@@ -80,36 +108,76 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 	defer cancel()
 	info, err := p.engine.ImageInspect(ctx, spec.Image)
 	if err != nil {
-		return nil, p.explain(fmt.Errorf("inspect image %s: %w", spec.Image, err))
+		return nil, image, p.explain(fmt.Errorf("inspect image %s: %w", spec.Image, err))
 	}
 	if err := p.mayShow(&spec); err != nil {
-		return nil, err
+		return nil, image, err
 	}
 	var user string
 	if info.Config != nil {
-		user = info.Config.User
+		user, image.Entrypoint = info.Config.User, info.Config.Entrypoint
 		if spec.Workdir == "" {
 			spec.Workdir = info.Config.WorkingDir
 		}
 	}
 	spec.Workdir = path.Join("/", spec.Workdir)
 	host, key := p.limits(ctx, &spec), newKey()
-	name := containerName(spec.Name, key)
-	forget, err := p.expect(name + pendingEnd)
+	var volumes *sharedVolumes
+	if spec.Beside != nil {
+		if volumes, err = p.dressMain(ctx, host, spec); err != nil {
+			return nil, image, err
+		}
+		user = cmp.Or(spec.Beside.User, user)
+	}
+	id, err := p.make(ctx, p.config(spec, key), host, containerName(spec.Name, key))
+	if id == "" {
+		return nil, image, errors.Join(err, volumes.remove())
+	}
+	c = &Container{p: p, id: id, key: key, from: spec.From, workdir: spec.Workdir, pids: int64(spec.Pids), diskMB: spec.DiskMB, imageUser: user, runUser: cmp.Or(spec.User, user),
+		volumes: volumes, killing: make(chan struct{}, 1), lost: make(chan struct{}), watch: func() {}}
+	if err := errors.Join(err, c.start(ctx)); err != nil {
+		return nil, image, errors.Join(fmt.Errorf("start a container of %s: %w", spec.Image, err), c.Close())
+	}
+	return c, image, nil
+}
+
+// dressMain makes the volumes, and gives the sandbox's own container what it has of
+// them and the names of all services: companions, which are in its network, see its
+// list of hosts.
+func (p *Provider) dressMain(ctx context.Context, host *container.HostConfig, spec sandbox.Spec) (*sharedVolumes, error) {
+	volumes, err := p.makeVolumes(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	made, err := p.create(ctx, p.config(spec, key), host, name)
+	b := spec.Beside
+	volumes.dress(host, b.Mounts, b.Tmpfs, b.SharedMB)
+	names := slices.Clone(b.Names)
+	for _, c := range b.Companions {
+		if !c.Alone {
+			names = append(names, c.Names...)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		host.ExtraHosts = append(host.ExtraHosts, name+":127.0.0.1")
+	}
+	host.ExtraHosts = append(host.ExtraHosts, b.Hosts...)
+	return volumes, nil
+}
+
+// make a container, whose name is noted down before. An id with an error is of one
+// that exists.
+func (p *Provider) make(ctx context.Context, config *container.Config, host *container.HostConfig, name string) (id string, err error) {
+	forget, err := p.expect(name + pendingEnd)
+	if err != nil {
+		return "", err
+	}
+	made, err := p.create(ctx, config, host, name)
 	forgot := forget(err)
 	if err != nil {
-		return nil, p.explain(fmt.Errorf("create a container of %s: %w", spec.Image, err))
+		return "", p.explain(fmt.Errorf("create a container of %s: %w", config.Image, err))
 	}
-	c := &Container{p: p, id: made.ID, key: key, from: spec.From, workdir: spec.Workdir, pids: int64(spec.Pids), diskMB: spec.DiskMB, imageUser: user, runUser: cmp.Or(spec.User, user),
-		killing: make(chan struct{}, 1), lost: make(chan struct{}), watch: func() {}}
-	if err := errors.Join(forgot, c.start(ctx)); err != nil {
-		return nil, errors.Join(fmt.Errorf("start a container of %s: %w", spec.Image, err), c.Close())
-	}
-	return c, nil
+	return made.ID, forgot
 }
 
 func (p *Provider) create(ctx context.Context, config *container.Config, host *container.HostConfig, name string) (container.CreateResponse, error) {
@@ -167,6 +235,11 @@ func (c *Container) Claim(ctx context.Context, name string) error {
 	if err := c.p.engine.ContainerRename(ctx, c.id, containerName(name, c.key)); err != nil {
 		return fmt.Errorf("name container %.12s: %w", c.id, c.check(err))
 	}
+	for _, m := range c.beside {
+		if err := m.Claim(ctx, name+"."+m.of.Name); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -183,15 +256,17 @@ func (c *Container) abs(p string) string {
 	return path.Clean(p)
 }
 
-// Close kills everything in the container and removes it with its volumes.
+// Close kills everything in the container and its companions, and removes them with
+// their volumes.
 func (c *Container) Close() error {
 	c.closing.Do(func() {
 		c.lose(errors.New("it was closed"))
 		c.watch()
 		ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
 		defer cancel()
-		err := c.p.remove(ctx, c.id)
-		c.closed = errors.Join(err, c.files.close())
+		err := c.closeBeside()
+		err = errors.Join(err, c.p.remove(ctx, c.id))
+		c.closed = errors.Join(err, c.volumes.remove(), c.files.close())
 		c.joined.Wait()
 		c.p.release(c)
 		if c.from != "" {

@@ -102,6 +102,9 @@ func (p *Provider) limited() []*Container {
 // full ends a container that has used up its disk space.
 func (c *Container) full(why error) {
 	c.lose(why)
+	if c.parent != nil {
+		c.parent.full(fmt.Errorf("one of its companions (container %.12s): %w", c.id, why))
+	}
 	ctx, cancel := context.WithTimeout(c.p.ctx, askLimit)
 	defer cancel()
 	// Close removes it in any case; this only stops the writing sooner.
@@ -122,9 +125,13 @@ func (c *Container) diskUse(ctx context.Context) (int64, error) {
 		used, err := sandbox.Usage(ctx, c.upper, limit)
 		if err == nil && used <= limit {
 			nameless, err := c.nameless()
-			return used + nameless, err
+			if err != nil {
+				return 0, err
+			}
+			shared, err := c.volumes.use(ctx, limit)
+			return used + nameless + shared, err
 		}
-		if err == nil || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) {
+		if !unreadable(err) {
 			return used, err
 		}
 	}
@@ -136,6 +143,11 @@ func (c *Container) diskUse(ctx context.Context) (int64, error) {
 		return 0, errors.New("the engine does not tell sizes")
 	}
 	return *info.SizeRw, nil
+}
+
+// unreadable says that a folder cannot be counted from here.
+func unreadable(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) || errors.Is(err, errors.ErrUnsupported)
 }
 
 // nameless is what files take that have no name any more: they are not in the layer's

@@ -25,8 +25,20 @@ func (p *Provider) HasImage(ctx context.Context, name string) (bool, error) {
 	return false, p.explain(fmt.Errorf("inspect image %s: %w", name, err))
 }
 
-// EnsureImage makes the spec's image present: it is there, or is built, or pulled.
+// EnsureImage makes the spec's image, and those of its companions, present: each is
+// there, or is built, or pulled.
 func (p *Provider) EnsureImage(ctx context.Context, spec sandbox.Spec) error {
+	if spec.Beside != nil {
+		for _, c := range spec.Beside.Companions {
+			if err := p.ensure(ctx, sandbox.Spec{Image: c.Image, Build: c.Build, Progress: spec.Progress}); err != nil {
+				return fmt.Errorf("companion %s: %w", c.Name, err)
+			}
+		}
+	}
+	return p.ensure(ctx, spec)
+}
+
+func (p *Provider) ensure(ctx context.Context, spec sandbox.Spec) error {
 	if spec.From != "" {
 		have, err := p.HasImage(ctx, spec.From)
 		if err == nil && !have {

@@ -119,6 +119,10 @@ func (p *Provider) look(ctx context.Context, note string) error {
 		_, err := p.engine.ImageInspect(ctx, snapshotName+strings.TrimPrefix(key, snapshotNote))
 		return err
 	}
+	if name, ok := strings.CutSuffix(note, volumeEnd); ok {
+		_, err := p.engine.VolumeInspect(ctx, name)
+		return err
+	}
 	_, err := p.engine.ContainerInspect(ctx, strings.TrimSuffix(note, pendingEnd))
 	return err
 }

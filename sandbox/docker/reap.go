@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/docker/docker/api/types/container"
@@ -12,12 +13,13 @@ import (
 	"rollbench/sandbox"
 )
 
-// Reap removes the containers and snapshots of owners that are dead.
+// Reap removes the containers, volumes and snapshots of owners that are dead.
 func (p *Provider) Reap(ctx context.Context) ([]string, error) {
 	pending := p.awaitPending(ctx)
 	removed, err := p.reapContainers(ctx)
+	volumes, verr := p.reapVolumes(ctx)
 	snapshots, serr := p.reapSnapshots(ctx)
-	return append(removed, snapshots...), errors.Join(pending, err, serr)
+	return slices.Concat(removed, volumes, snapshots), errors.Join(pending, err, verr, serr)
 }
 
 // reapContainers leaves alone a container whose owner cannot be judged from here

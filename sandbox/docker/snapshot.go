@@ -33,6 +33,9 @@ func (c *Container) Snapshot(ctx context.Context) (sandbox.Snapshot, error) {
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
+	if len(c.beside) > 0 {
+		return nil, fmt.Errorf("%w: the sandbox has companions (%s), whose state no image holds", sandbox.ErrNoSnapshot, c.besideNames())
+	}
 	asking, cancel := questioning(ctx)
 	defer cancel()
 	info, err := c.p.engine.ContainerInspect(asking, c.id)

@@ -47,6 +47,16 @@ var idle = []string{"/bin/sh", "-c", "trap '' HUP INT QUIT TERM USR1 USR2; expor
 // is root's, since an engine gives root no capabilities in a container that is
 // another user's; commands run as the image's user by exec.
 func (p *Provider) config(spec sandbox.Spec, key string) *container.Config {
+	return &container.Config{
+		Image: spec.Image, User: "0:0", Entrypoint: idle, Cmd: []string{}, OpenStdin: true,
+		Env: envOf(spec.Env), WorkingDir: spec.Workdir, Labels: p.labels(spec, key),
+		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+		StopSignal:  "SIGKILL", // the main process ends by no other: an engine would wait 10 s for it when it stops
+	}
+}
+
+// labels of what the spec opens: its own, and the owner's.
+func (p *Provider) labels(spec sandbox.Spec, key string) map[string]string {
 	labels := map[string]string{}
 	for k, v := range spec.Labels {
 		switch k {
@@ -58,16 +68,15 @@ func (p *Provider) config(spec sandbox.Spec, key string) *container.Config {
 	labels[labelOurs] = "1"
 	labels[labelOwner] = p.opt.Owner.String()
 	labels[labelKey] = key
-	env := make([]string, 0, len(spec.Env))
-	for _, k := range slices.Sorted(maps.Keys(spec.Env)) {
-		env = append(env, k+"="+spec.Env[k])
+	return labels
+}
+
+func envOf(vars map[string]string) []string {
+	env := make([]string, 0, len(vars))
+	for _, k := range slices.Sorted(maps.Keys(vars)) {
+		env = append(env, k+"="+vars[k])
 	}
-	return &container.Config{
-		Image: spec.Image, User: "0:0", Entrypoint: idle, Cmd: []string{}, OpenStdin: true,
-		Env: env, WorkingDir: spec.Workdir, Labels: labels,
-		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
-		StopSignal:  "SIGKILL", // the main process ends by no other: an engine would wait 10 s for it when it stops
-	}
+	return env
 }
 
 // limits fills in the spec's zero values. More CPUs than the engine has are no

@@ -64,6 +64,9 @@ func (p *Provider) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Sandbox
 	if err := checkWorkdir(spec.Workdir); err != nil {
 		return nil, fmt.Errorf("open local sandbox %s: %w", spec.Name, err)
 	}
+	if spec.Beside != nil {
+		return nil, fmt.Errorf("open local sandbox %s: it %w companions: a task of several containers needs --sandbox docker", spec.Name, errSpec)
+	}
 	mounts, err := sandbox.CheckMounts(spec.Mounts, engineSockets...)
 	if err != nil {
 		return nil, fmt.Errorf("open local sandbox %s: %w", spec.Name, err)

@@ -45,7 +45,7 @@ type claimer interface {
 type shape string
 
 func shapeOf(k sandbox.Kind, s sandbox.Spec) shape {
-	return shape(fmt.Sprintf("%s %q %q %q %q %q %v %v %d %d %d %q", k, s.Image, s.From, s.Workdir, s.User, s.Env, s.Network, s.CPUs, s.MemoryMB, s.Pids, s.DiskMB, s.Mounts))
+	return shape(fmt.Sprintf("%s %q %q %q %q %q %v %v %d %d %d %q %v", k, s.Image, s.From, s.Workdir, s.User, s.Env, s.Network, s.CPUs, s.MemoryMB, s.Pids, s.DiskMB, s.Mounts, s.Beside))
 }
 
 // warm is a sandbox that nobody has used.

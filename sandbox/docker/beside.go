@@ -1,0 +1,145 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/docker/docker/api/types/container"
+
+	"rollbench/sandbox"
+)
+
+// accompany starts the companions, each once those it depends on have come far
+// enough, then what the sandbox itself starts, and waits until all are well.
+func (c *Container) accompany(ctx context.Context, spec sandbox.Spec, image container.Config) error {
+	b := spec.Beside
+	for _, f := range b.Files {
+		if err := c.copyFile(ctx, f); err != nil {
+			return fmt.Errorf("copy to %s: %w", f.Target, err)
+		}
+	}
+	own := &companion{Container: c, user: c.imageUser, shell: []string{"/bin/sh", "-c"}, health: healthOf(b.Health, container.HealthConfig{})}
+	for _, of := range b.Companions {
+		if err := c.awaitStages(ctx, own, of.After); err != nil {
+			return fmt.Errorf("companion %s: %w", of.Name, err)
+		}
+		m, err := c.openCompanion(ctx, spec, of)
+		if err != nil {
+			return err
+		}
+		c.beside = append(c.beside, m)
+	}
+	if err := c.awaitStages(ctx, own, b.After); err != nil {
+		return err
+	}
+	began, err := c.begin(ctx, b.Start, image)
+	if err != nil {
+		return err
+	}
+	for _, m := range append(slices.Clone(c.beside), own) {
+		if err := m.well(ctx); err != nil {
+			return err
+		}
+	}
+	return c.goesOn(ctx, began)
+}
+
+// awaitStages of what a service depends on; "" is the sandbox itself.
+func (c *Container) awaitStages(ctx context.Context, own *companion, all []sandbox.Dependency) error {
+	for _, d := range all {
+		m := own
+		if i := slices.IndexFunc(c.beside, func(m *companion) bool { return m.of.Name == d.Service }); i >= 0 {
+			m = c.beside[i]
+		}
+		var err error
+		switch {
+		case d.Until == sandbox.Healthy && m.health == nil:
+			err = fmt.Errorf("service %s is to be healthy, and has no health check: write healthcheck, or depend on service_started", d.Service)
+		case d.Until == sandbox.Healthy:
+			err = m.well(ctx)
+		case d.Until == sandbox.Completed && m != own:
+			err = m.completed(ctx)
+		case d.Until == sandbox.Completed:
+			err = errors.New("it waits for the end of the sandbox itself")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyFile into the sandbox itself, whose user gets it.
+func (c *Container) copyFile(ctx context.Context, f sandbox.File) error {
+	stream, err := f.Tar()
+	if err != nil {
+		return err
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(below(w, stream, f, 0, 0)) }()
+	err = c.CopyIn(ctx, "/", r)
+	r.CloseWithError(errors.New("the engine stopped reading"))
+	return errors.Join(err, stream.Close())
+}
+
+// begin starts what the task runs in the sandbox's own container, beside the main
+// process. It returns the engine's id of it, "" without one.
+func (c *Container) begin(ctx context.Context, start *sandbox.Program, image container.Config) (string, error) {
+	if start == nil {
+		return "", nil
+	}
+	argv := slices.Concat(start.Entrypoint, start.Command)
+	if len(start.Entrypoint) == 0 {
+		argv = slices.Concat(image.Entrypoint, start.Command)
+	}
+	ctx, cancel := questioning(ctx)
+	defer cancel()
+	made, err := c.p.engine.ContainerExecCreate(ctx, c.id, container.ExecOptions{
+		Cmd: argv, User: c.imageUser, WorkingDir: c.workdir, Env: []string{sandbox.MarkVar + "=service:"}}) // no command's orphan
+	if err == nil {
+		err = c.p.engine.ContainerExecStart(ctx, made.ID, container.ExecStartOptions{Detach: true})
+	}
+	if err != nil {
+		return "", fmt.Errorf("start %q in the sandbox: %w", argv, c.check(err))
+	}
+	return made.ID, nil
+}
+
+// goesOn says that what begin started has not failed.
+func (c *Container) goesOn(ctx context.Context, exec string) error {
+	if exec == "" {
+		return nil
+	}
+	ctx, cancel := questioning(ctx)
+	defer cancel()
+	info, err := c.p.engine.ContainerExecInspect(ctx, exec)
+	if err == nil && !info.Running && info.ExitCode != 0 {
+		err = fmt.Errorf("the command of the main service ended with exit code %d", info.ExitCode)
+	}
+	return c.check(err)
+}
+
+// closeBeside removes the companions, all at once. Their volumes go after the
+// sandbox itself.
+func (c *Container) closeBeside() error {
+	errs := make([]error, len(c.beside))
+	var wg sync.WaitGroup
+	for i, m := range c.beside {
+		wg.Go(func() { errs[i] = m.Close() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (c *Container) besideNames() string {
+	names := make([]string, len(c.beside))
+	for i, m := range c.beside {
+		names[i] = m.of.Name
+	}
+	return strings.Join(names, ", ")
+}
