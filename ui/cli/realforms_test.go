@@ -70,11 +70,11 @@ func (r *real) row(t *testing.T, newest bool) map[string]string {
 		row["image"], row["eval_script"], row["log_parser"], row["eval_type"] = r.tag(), r.evalScript(), r.LogParser, "pass_and_fail"
 		return row
 	}
-	// The older form has neither; what is not simply pytest must be said.
+	// The older form has neither; what is not simply pytest or go test must be said.
 	if r.LogParser != "pytest" {
 		row["log_parser"] = r.LogParser
 	}
-	if r.TestCmd != "python3 -m pytest -rA" {
+	if r.TestCmd != "python3 -m pytest -rA" && r.TestCmd != "go test -v" {
 		row["test_cmd"] = r.TestCmd
 	}
 	return row

@@ -20,6 +20,7 @@ PASSED = {
     "pytest": r"^PASSED (\S+)",
     "unittest": r"^(\w+ \(\S+\))(?:\n.*)? \.\.\. ok$",
     "pytest_v2": r"^PASSED (.+)$",
+    "ruby_unit": r"^  (\w+):\s+\.: \(",
     "gotest": r"^\s*--- PASS: (\S+)",
 }
 
