@@ -55,7 +55,7 @@ func TestLeftoversDoNotSpoilThePatch(t *testing.T) {
 		}
 	}
 	e := &Engine{opt: Options{Log: slog.New(slog.DiscardHandler)}}
-	patch, err := e.patchOf(t.Context(), &trajectory{in: in, place: &place{sb: sb}})
+	patch, _, err := e.patchOf(t.Context(), &trajectory{in: in, place: &place{sb: sb}})
 	if err != nil || !strings.Contains(string(patch), "+++ b/mine.txt\n@@ -0,0 +1 @@\n+changed\n") {
 		t.Errorf("%v\n%.2000s", err, patch)
 	}

@@ -196,9 +196,13 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 	}
 	e.closeTools(t) // nothing of theirs may change files meanwhile
 	e.streams.of(t.key).at("the patch to be taken")
-	patch, err := e.patchOf(ctx, t)
+	patch, left, err := e.patchOf(ctx, t)
 	if ctx.Err() != nil {
 		return e.interrupted(ctx, t)
+	}
+	nothing := "nothing was changed"
+	if errors.Is(err, task.ErrNoRepository) { // by the policy: nobody else could
+		nothing, err = line(err), nil
 	}
 	if err != nil {
 		reason := sessions.ErrorEvaluation
@@ -217,12 +221,15 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 	if w.Patch == nil {
 		w.Patch = []byte{}
 	}
+	if len(left) > 0 {
+		w.Events = append(w.Events, sessions.NewEvent(now, t.key, sessions.KindWarning, sessions.Warning{Text: "left out of the patch: " + line(errors.New(strings.Join(left, ", ")))}))
+	}
 	w.Events = append(w.Events, e.signs(ctx, t, patch)...)
 	if len(patch) == 0 {
 		zero := 0.0
 		w.Events = append(w.Events,
 			sessions.NewEvent(now, t.key, sessions.KindFinish, sessions.Finished{Reason: sessions.NoPatch}),
-			sessions.NewEvent(now, t.key, sessions.KindReward, sessions.Rewarded{Reward: &zero, Note: "nothing was changed"}))
+			sessions.NewEvent(now, t.key, sessions.KindReward, sessions.Rewarded{Reward: &zero, Note: nothing}))
 		w.Events = append(w.Events, e.rewardHits(t, &zero)...)
 		e.conclude(t, sessions.Done, w)
 		return false
@@ -237,11 +244,11 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 
 // patchOf takes the patch after all that the policy left running was ended: it
 // could change files meanwhile, or leave no room for another process.
-func (e *Engine) patchOf(ctx context.Context, t *trajectory) ([]byte, error) {
+func (e *Engine) patchOf(ctx context.Context, t *trajectory) (patch []byte, left []string, err error) {
 	e.closeTools(t)
 	if s, ok := t.place.sb.(sandbox.Sweeper); ok {
 		if err := s.Sweep(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	return t.in.TakePatch(ctx, t.place.sb)

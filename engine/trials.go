@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,6 +72,7 @@ type trial struct {
 	kind  sandbox.Kind
 	sb    sandbox.Sandbox // of a reference that is being applied
 	patch []byte
+	left  []string // files that the patch leaves out
 	began time.Time
 }
 
@@ -149,7 +151,7 @@ func (s *trialStages) Run(ctx context.Context, it dispatch.Item) bool {
 		err = sweeper.Sweep(ctx)
 	}
 	if err == nil {
-		x.patch, err = x.Instance.TakePatch(ctx, x.sb)
+		x.patch, x.left, err = x.Instance.TakePatch(ctx, x.sb)
 	}
 	return t.went(ctx, x, err)
 }
@@ -170,6 +172,9 @@ func (s *trialStages) Eval(ctx context.Context, it dispatch.Item) {
 		return err
 	})
 	if ok {
+		if len(x.left) > 0 {
+			verdict.Note += "; left out of the patch: " + line(errors.New(strings.Join(x.left, ", ")))
+		}
 		t.tell(Tried{Trial: x.Trial, Verdict: verdict, Wall: verdict.Wall})
 	}
 }

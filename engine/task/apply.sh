@@ -3,7 +3,7 @@
 set -u
 export GIT_DIR="$PWD/.git" GIT_WORK_TREE="$PWD"
 patch_file="$GIT_DIR/rollbench.patch"
-raw() { git -c core.autocrlf=false -c core.safecrlf=false -c core.fileMode=true -c apply.whitespace=nowarn -c apply.ignoreWhitespace=no "$@"; }
+raw() { git -c core.autocrlf=false -c core.safecrlf=false -c core.fileMode=true -c core.protectNTFS=false -c core.protectHFS=false -c apply.whitespace=nowarn -c apply.ignoreWhitespace=no "$@"; }
 undo() { raw reset -q --hard refs/rollbench/base && raw clean -q -f -d; }
 try() {
   name=$1

@@ -74,7 +74,7 @@ func (h *harbor) copyIn(ctx context.Context, sb sandbox.Sandbox, name, dst strin
 
 // copyTree unpacks a folder at dst.
 func copyTree(ctx context.Context, sb sandbox.Sandbox, folder fs.FS, dst string) error {
-	stream := tarFolder(folder)
+	stream := tarOf(folder, eachFile)
 	err := sb.CopyIn(ctx, dst, stream)
 	return errors.Join(err, stream.Close())
 }

@@ -40,7 +40,7 @@ func TestBundledTasks(t *testing.T) {
 			if err := in.Solve(t.Context(), solved); err != nil {
 				t.Fatal(err)
 			}
-			patch, err := in.TakePatch(t.Context(), solved)
+			patch, _, err := in.TakePatch(t.Context(), solved)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -149,7 +149,7 @@ func checkLife(t *testing.T, in *Instance) {
 	if err := in.Solve(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	patch, err := in.TakePatch(t.Context(), c)
+	patch, _, err := in.TakePatch(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

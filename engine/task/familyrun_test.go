@@ -76,7 +76,7 @@ func TestSmithProblem(t *testing.T) {
 		if err := in.Solve(t.Context(), h); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		patch, err := in.TakePatch(t.Context(), h)
+		patch, _, err := in.TakePatch(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestR2EProblem(t *testing.T) {
 	}
 	mustEarn(t, "untouched", outcome(t, in, open, nil), 0)
 	h.sh(t, "sed -i 's/return 0/return 1/' lib.py; mkdir r2e_tests; echo mine >r2e_tests/x.py; echo 'exit 0' >run_tests.sh")
-	patch, err := in.TakePatch(t.Context(), h)
+	patch, _, err := in.TakePatch(t.Context(), h)
 	if err != nil || strings.Contains(string(patch), "r2e_tests") {
 		t.Fatalf("%v\n%s", err, patch)
 	}
@@ -228,7 +228,7 @@ func TestTerminalProblem(t *testing.T) {
 	if err := in.Solve(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
-	patch, err := in.TakePatch(t.Context(), h)
+	patch, _, err := in.TakePatch(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 // environmentTag names the image built from a folder: its name and the first
-// 12 hex digits of a hash over paths, modes, contents and build arguments, so
-// that a changed Dockerfile is another image.
+// 12 hex digits of a hash over what is sent to the build and its arguments: paths,
+// modes, contents and targets of links, so that a change of them is another image.
 func environmentTag(name string, env fs.FS, args map[string]string) (string, error) {
 	sum := sha256.New()
-	err := eachFile(env, func(file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
+	err := eachOfBuild(env, func(file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
 		data, err := open()
 		if err != nil {
 			return err
@@ -59,9 +59,26 @@ func imageName(id string) string {
 	return "task"
 }
 
-// eachFile walks regular files in lexical order. Modes are reduced to 0755 and
+// visitor gets a file's path, mode and content, which of a link is its target.
+type visitor = func(file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error
+
+// eachOfBuild walks what a build of the folder gets: not what its .dockerignore names.
+func eachOfBuild(root fs.FS, visit visitor) error {
+	ignored, err := readIgnore(root)
+	if err != nil {
+		return err
+	}
+	return eachFile(root, func(file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
+		if file != "Dockerfile" && file != ignoreFile && ignored.drops(file) {
+			return nil
+		}
+		return visit(file, mode, open)
+	})
+}
+
+// eachFile walks files and links in lexical order. Modes are reduced to 0755 and
 // 0644: embedded files have no others worth keeping.
-func eachFile(root fs.FS, visit func(file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error) error {
+func eachFile(root fs.FS, visit visitor) error {
 	return fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -70,8 +87,15 @@ func eachFile(root fs.FS, visit func(file string, mode fs.FileMode, open func() 
 		if err != nil {
 			return err
 		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			target, err := fs.ReadLink(root, file)
+			if err != nil {
+				return err
+			}
+			return visit(file, fs.ModeSymlink|0o777, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(target)), nil })
+		}
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is neither a file nor a folder; links are not packed, replace it by a file", file)
+			return fmt.Errorf("%s is neither a file, a link nor a folder; remove it", file)
 		}
 		return visit(file, modeOf(file, info), func() (io.ReadCloser, error) { return root.Open(file) })
 	})
@@ -84,12 +108,15 @@ func modeOf(file string, info fs.FileInfo) fs.FileMode {
 	return 0o644
 }
 
-// tarFolder streams a folder as a tar with fixed times and owners.
-func tarFolder(root fs.FS) io.ReadCloser {
+// tarFolder streams what a build of the folder gets.
+func tarFolder(root fs.FS) io.ReadCloser { return tarOf(root, eachOfBuild) }
+
+// tarOf streams a folder as a tar with fixed times and owners.
+func tarOf(root fs.FS, each func(fs.FS, visitor) error) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() { // ends when the tar is written or the reader closes its end
 		tw := tar.NewWriter(w)
-		err := eachFile(root, func(file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
+		err := each(root, func(file string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
 			return tarFile(tw, file, mode, open)
 		})
 		if err == nil {
@@ -111,7 +138,10 @@ func tarFile(tw *tar.Writer, file string, mode fs.FileMode, open func() (io.Read
 	if err != nil {
 		return err
 	}
-	head := &tar.Header{Typeflag: tar.TypeReg, Name: file, Mode: int64(mode), Size: int64(len(data)), ModTime: time.Unix(0, 0)}
+	head := &tar.Header{Typeflag: tar.TypeReg, Name: file, Mode: int64(mode.Perm()), Size: int64(len(data)), ModTime: time.Unix(0, 0)}
+	if mode&fs.ModeSymlink != 0 {
+		head.Typeflag, head.Linkname, head.Size, data = tar.TypeSymlink, string(data), 0, nil
+	}
 	if err := tw.WriteHeader(head); err != nil {
 		return err
 	}

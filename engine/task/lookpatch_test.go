@@ -107,7 +107,7 @@ func TestLookPatchIsBounded(t *testing.T) {
 func TestLookPatchFails(t *testing.T) {
 	in, h := openRepo(t, patchRepo)
 	h.sh(t, "git update-ref -d refs/rollbench/base")
-	if _, _, err := in.LookPatch(t.Context(), h, 100); err == nil || err.Error() != "look at the changes of test: the repository's base commit is gone" {
+	if _, _, err := in.LookPatch(t.Context(), h, 100); err == nil || err.Error() != "look at the changes of test: the repository is gone: its base commit was removed" {
 		t.Errorf("%v", err)
 	}
 	h.sh(t, "rm -rf .git")

@@ -15,6 +15,9 @@ import (
 	"rollbench/sandbox"
 )
 
+//go:embed difference.sh
+var differenceScript string
+
 //go:embed takepatch.sh
 var takePatchScript string
 
@@ -30,20 +33,38 @@ const (
 // errNoApply says that a patch fits in none of the ways it was tried.
 var errNoApply = errors.New("patch does not apply")
 
+// ErrNoRepository says that the policy removed the repository, or the base state in it.
+var ErrNoRepository = errors.New("no repository")
+
 // TakePatch is the cumulative difference between the workdir and its state
 // after Prepare: commits, staged, unstaged and untracked changes alike, without
 // build leftovers (__pycache__, *.pyc, .pytest_cache) and ignored files. It is
-// empty when nothing changed.
-func (in *Instance) TakePatch(ctx context.Context, sb sandbox.Sandbox) ([]byte, error) {
+// empty when nothing changed. left names the new files that were left out because
+// they are compiled or larger than 16 MB, each with the reason.
+func (in *Instance) TakePatch(ctx context.Context, sb sandbox.Sandbox) (patch []byte, left []string, err error) {
 	env := map[string]string{"ROLLBENCH_MAX_PATCH": strconv.Itoa(maxPatch)}
-	if _, err := runScript(ctx, sb, takePatchScript, env, patchLimit); err != nil {
-		return nil, fmt.Errorf("take patch of %s: %w", in.ID, err)
+	out, err := runScript(ctx, sb, differenceScript+takePatchScript, env, patchLimit)
+	if err == nil {
+		patch, err = sb.ReadFile(ctx, patchFile)
 	}
-	patch, err := sb.ReadFile(ctx, patchFile)
 	if err != nil {
-		return nil, fmt.Errorf("take patch of %s: %w", in.ID, err)
+		return nil, nil, fmt.Errorf("take patch of %s: %w", in.ID, lostRepository(err))
 	}
-	return patch, nil
+	_, out, _ = strings.Cut(out, "rollbench-left-out\n")
+	words := strings.Split(out, "\x00")
+	for i := 0; i+1 < len(words); i += 2 {
+		left = append(left, fmt.Sprintf("%s (%s)", words[i+1], words[i]))
+	}
+	return patch, left, nil
+}
+
+// lostRepository is the script's word for it as ErrNoRepository.
+func lostRepository(err error) error {
+	var failed *scriptError
+	if errors.As(err, &failed) && failed.code == 5 {
+		return fmt.Errorf("%w: %w", ErrNoRepository, err)
+	}
+	return err
 }
 
 // apply changes a prepared repository by the patch. errNoApply (wrapped) is

@@ -12,7 +12,7 @@ import (
 
 func takePatch(t testing.TB, in *Instance, h *host) []byte {
 	t.Helper()
-	patch, err := in.TakePatch(t.Context(), h)
+	patch, _, err := in.TakePatch(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +66,18 @@ var patchCases = map[string]string{
 	"nested empty":      "mkdir lib; cd lib; git init -q .; echo n >n.txt",
 	"nested in nested":  "mkdir -p lib/in; cd lib; git init -q .; echo n >n.txt; cd in; git init -q .; echo o >o.txt",
 	"nested in tracked": "cd src; git init -q .; echo 'print(8)' >a.py; echo n >n.txt",
+	"nested file":       "mkdir lib; echo 'gitdir: /nowhere' >lib/.git; echo n >lib/n.txt",
+	"nested worktree":   "git worktree add -q wt; echo n >wt/n.txt",
+	"nested submodule":  "mkdir ../other; (cd ../other; git init -q -b main .; git config user.name x; git config user.email x@x; echo o >o; git add o; git commit -qm o); git -c protocol.file.allow=always submodule --quiet add ../other lib 2>/dev/null; git commit -qm sub; echo more >lib/more",
+	"odd names":         "n=$(printf 'a\nb\n'); echo 1 >\"$n\"; echo 2 >-rf; echo 3 >'a*[b]?'; echo 4 >':(top)x'; echo 5 >'back\\slash'; echo 6 >'git~1'; mkdir ' lead'; echo 7 >' lead/trail '; echo 8 >\"'\\\"\"; echo 9 >'#x'; echo 10 >'!x'; echo 11 >A; echo 12 >a",
+	"names removed":     "mv src/long.txt \"$(printf 'src/l\no\tng')\"; rm 'sp ace/fi le.txt'",
+	"hostile config":    "for c in core.worktree=/etc core.bare=true core.fsmonitor=/bin/false core.hooksPath=/nowhere core.attributesFile=../attributes core.excludesFile=../all core.autocrlf=input core.eol=crlf core.safecrlf=true core.symlinks=false core.ignoreCase=true core.quotePath=false core.splitIndex=true core.untrackedCache=true core.bigFileThreshold=1 core.sparseCheckout=true core.sparseCheckoutCone=true core.compression=99 diff.external=/bin/false diff.noprefix=true diff.submodule=log diff.wordRegex=. diff.ignoreSubmodules=none status.showUntrackedFiles=no filter.x.clean=false filter.x.required=true diff.x.textconv=false diff.x.binary=true include.path=../nothing index.version=4 extensions.worktreeConfig=true merge.conflictStyle=zdiff3; do git config -f .git/config ${c%%=*} ${c#*=}; done; echo '*' >../all; printf '[core]\n\tbare = true\n' >.git/config.worktree; echo x >new.txt; echo 'print(2)' >src/a.py; chmod +x tool.sh; rm link; git config -f .git/config --unset core.bare; git config -f .git/config --unset core.worktree; git config -f .git/config --unset extensions.worktreeConfig; rm .git/config.worktree; git config -f .git/config --unset core.compression",
+	"own attributes":    "git config filter.x.clean false; git config filter.x.required true; printf '* -diff filter=x ident text eol=crlf working-tree-encoding=UTF-16 export-ignore crlf merge=x\n' >.gitattributes; cp .gitattributes .git/info/attributes; printf '$Id$\r\n' >id.txt; printf 'one\r\n2\r\nthree\r\n' >crlf.txt",
+	"replaced":          "git replace -f refs/rollbench/base $(git commit-tree -m x $(git write-tree)); echo 'print(2)' >src/a.py; git rev-parse HEAD >.git/shallow",
+	"index broken":      "echo junk >.git/index; echo 'print(2)' >src/a.py; echo x >new.txt",
+	"packed":            "git pack-refs --all; git gc -q --prune=now; echo 'print(2)' >src/a.py",
+	"linked .git":       "mv .git ../store; ln -s ../store .git; echo 'print(2)' >src/a.py",
+	"large":             "seq 1 100000 >big.txt; sed -i 's/^7$/seven/' src/long.txt",
 	"index lock":        "touch .git/index.lock; echo 'print(9)' >src/a.py",
 	"many at once":      "for i in $(seq 1 300); do echo $i >f$i; done; rm crlf.txt; chmod +x tool.sh; printf '\\000' >new.bin; mv latin.txt l2.txt",
 }
@@ -123,11 +135,11 @@ func TestPatchLeavesOut(t *testing.T) {
 func TestTakePatchFails(t *testing.T) {
 	in, h := openRepo(t, patchRepo)
 	h.sh(t, "git update-ref -d refs/rollbench/base")
-	if _, err := in.TakePatch(t.Context(), h); err == nil || err.Error() != "take patch of test: the repository's base commit is gone" {
+	if _, _, err := in.TakePatch(t.Context(), h); !errors.Is(err, ErrNoRepository) || !strings.HasSuffix(err.Error(), "the repository is gone: its base commit was removed") {
 		t.Errorf("%v", err)
 	}
 	h.sh(t, "rm -rf .git")
-	if _, err := in.TakePatch(t.Context(), h); err == nil || err.Error() != "take patch of test: the repository is gone: .git was removed" {
+	if _, _, err := in.TakePatch(t.Context(), h); !errors.Is(err, ErrNoRepository) || !strings.HasSuffix(err.Error(), "the repository is gone: .git was removed") {
 		t.Errorf("%v", err)
 	}
 }

@@ -31,8 +31,16 @@ git config core.pager cat
 git config gc.auto 0
 git config commit.gpgsign false
 git config advice.detachedHead false
+git config core.protectNTFS false # names that only other systems cannot have
+git config core.protectHFS false
 # Working-tree bytes are kept as they are: no line-ending or filter conversion.
 mkdir -p "$gd/info"
+# What git ignores here by a file of the user's is ignored by the repository, since
+# the patch is taken without anybody's configuration.
+ignored=$(git config --path core.excludesFile || true)
+if [ -f "${ignored:=${XDG_CONFIG_HOME:-${HOME:-}/.config}/git/ignore}" ] && ! grep -qxF "# $ignored" "$gd/info/exclude" 2>/dev/null; then
+  { echo "# $ignored"; cat "$ignored"; echo; } >>"$gd/info/exclude"
+fi
 echo '* -text -filter -ident -working-tree-encoding' >"$gd/info/attributes"
 
 if [ -n "$ROLLBENCH_COMMIT" ]; then

@@ -18,8 +18,15 @@ const buildLimit = 30 * time.Minute
 const quoted = 8
 
 // build makes the image with the engine's classic builder, which needs no
-// plugin and builds from local images without asking a registry.
+// plugin and builds from local images without asking a registry. The tag of a name
+// is a hash of what is built: images of other names with the same one are built one
+// after the other, and but for the first from the engine's cache.
 func (p *Provider) build(ctx context.Context, name string, b sandbox.Build, progress func(string)) error {
+	end, err := p.builds.take(ctx, name[strings.LastIndexByte(name, ':')+1:])
+	if err != nil {
+		return fmt.Errorf("image %q: wait for a build of the same files: %w", name, err)
+	}
+	defer end()
 	limit := b.Timeout
 	if limit <= 0 {
 		limit = buildLimit
@@ -27,7 +34,7 @@ func (p *Provider) build(ctx context.Context, name string, b sandbox.Build, prog
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %s", limit))
 	defer cancel()
 	var last []string
-	err := p.runBuild(ctx, name, b, func(line string) {
+	err = p.runBuild(ctx, name, b, func(line string) {
 		last = append(last, line)
 		last = last[max(0, len(last)-quoted):]
 		progress(line)

@@ -70,6 +70,7 @@ type Provider struct {
 	auth   credentials
 	starts chan struct{} // a token for each container that may start now
 	images flights
+	builds turns
 
 	ctx    context.Context // ends at Close: stops builds and pulls
 	cancel context.CancelFunc

@@ -340,7 +340,7 @@ func buildContext(files map[string]string) func() (io.ReadCloser, error) {
 	}
 }
 
-// Sandsandboxes that ask for one absent image at the same time build it once; its
+// Sandboxes that ask for one absent image at the same time build it once; its
 // user, working directory and environment are theirs.
 func TestBuild(t *testing.T) {
 	p := engine(t, Options{})
@@ -473,6 +473,35 @@ func TestBuildCacheAndImages(t *testing.T) {
 	}
 	if have, err := p.HasImage(t.Context(), name("mine")); err != nil || !have {
 		t.Errorf("another's name is gone too: %v", err)
+	}
+}
+
+// Two images of the same files that are asked for at the same time are built once.
+func TestSameFilesAreBuiltOnce(t *testing.T) {
+	p := engine(t, Options{})
+	names := []string{"rollbench-test/" + testRun + "-one:abc", "rollbench-test/" + testRun + "-two:abc"}
+	t.Cleanup(func() {
+		for _, n := range names {
+			if _, err := p.removeImage(context.Background(), n); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	files := buildContext(map[string]string{"Dockerfile": "FROM " + testImage() + "\nRUN echo " + testRun + "-once && sleep 1\n"})
+	said := make([]string, len(names))
+	errs := make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() {
+			errs[i] = p.EnsureImage(t.Context(), sandbox.Spec{Image: name, Build: &sandbox.Build{Context: files}, Progress: func(l string) { said[i] += l + "\n" }})
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := strings.Contains(said[0], "Using cache"), strings.Contains(said[1], "Using cache"); a == b {
+		t.Errorf("from the cache: %t and %t\n%s\n%s", a, b, said[0], said[1])
 	}
 }
 
