@@ -88,26 +88,70 @@ func (e *Engine) rewardHits(t *trajectory, reward *float64) []sessions.Event {
 }
 
 // readBreaks takes an event of an earlier part of the run into the set.
-func readBreaks(s *breaks.Set, e sessions.Event) error {
+func (p *past) readBreaks(e sessions.Event) error {
 	switch e.Kind {
 	case sessions.KindBreakpoint:
 		var b sessions.Breakpoint
 		if err := json.Unmarshal(e.Data, &b); err != nil {
 			return err
 		}
-		return s.Put(b)
+		return p.breaks.Put(b)
 	case sessions.KindBreakpointRemoved:
 		var r sessions.BreakpointRemoved
 		if err := json.Unmarshal(e.Data, &r); err != nil {
 			return err
 		}
-		s.Remove(r.ID)
+		p.breaks.Remove(r.ID)
 	case sessions.KindBreakpointHit:
 		var h sessions.BreakpointHit
 		if err := json.Unmarshal(e.Data, &h); err != nil {
 			return err
 		}
-		s.Recall(h)
+		p.breaks.Recall(h)
+		p.stop(e.Key).met(h)
+	case sessions.KindAttempt:
+		delete(p.stops, e.Key)
+	case sessions.KindState:
+		var c sessions.StateChange
+		if err := json.Unmarshal(e.Data, &c); err != nil {
+			return err
+		}
+		p.stop(e.Key).state(c)
 	}
 	return nil
+}
+
+// stop is where a trajectory met breakpoints last.
+type stop struct {
+	hits  []sessions.BreakpointHit // of one turn
+	stood sessions.Gate            // where one of them holds it, "" where none does
+	held  bool                     // it has not been brought back since
+}
+
+// stop of a trajectory's attempt that goes on.
+func (p *past) stop(key sessions.Key) *stop {
+	if p.stops[key] == nil {
+		p.stops[key] = &stop{}
+	}
+	return p.stops[key]
+}
+
+func (s *stop) met(h sessions.BreakpointHit) {
+	if len(s.hits) > 0 && s.hits[0].Turn != h.Turn {
+		s.hits = nil
+	}
+	s.hits = append(s.hits, h)
+}
+
+// state follows whether it was let go. A start of its run stage is no such thing: a
+// part of the run that ended before it came to its gate left it where it stood.
+func (s *stop) state(c sessions.StateChange) {
+	switch {
+	case c.State == sessions.Held && c.Held == sessions.HeldBreakpoint:
+		s.stood, s.held = c.At, true
+	case c.State == sessions.Held, c.State == sessions.Running && s.held:
+		s.stood, s.held = "", false
+	default:
+		s.held = false
+	}
 }

@@ -50,7 +50,16 @@ func TestBreakpointsOfARun(t *testing.T) {
 		t.Errorf("resumed with %+v", list)
 	}
 	go func() { done <- r.Run(t.Context()) }()
-	r.until("held again", func() bool { return held() && r.Status().Breakpoints[0].Hits == 2 })
+	r.until("held again", func() bool {
+		n := 0
+		for _, e := range r.events(sessions.KindState) {
+			n += strings.Count(string(e.Data), `"held":"breakpoint"`)
+		}
+		return n == 2
+	})
+	if row := r.row(0); row.Held != sessions.HeldBreakpoint || row.HeldWhy != "#1 tool=bash turn>=1" {
+		t.Errorf("held again by %s %q", row.Held, row.HeldWhy)
+	}
 	if err := errors.Join(r.SetBreakpoint(1, "tool=bash turn>=99"), r.Continue(key)); err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +71,40 @@ func TestBreakpointsOfARun(t *testing.T) {
 		t.Errorf("%s, intervened %v, attempt %d", row.State, row.Intervened, row.Attempt)
 	}
 	list = r.Status().Breakpoints
-	if list[0].Hits != 2 || list[0].Text != "tool=bash turn>=99" || list[1].Hits != 1 {
+	if list[0].Hits != 1 || list[0].Text != "tool=bash turn>=99" || list[1].Hits != 1 {
 		t.Errorf("in the end %+v", list)
 	}
-	if hits := r.events(sessions.KindBreakpointHit); len(hits) != 3 || hits[0].Key != key {
+	if hits := r.events(sessions.KindBreakpointHit); len(hits) != 2 || hits[0].Key != key {
 		t.Errorf("hits %+v", hits)
 	}
 	r.nothingOpen()
+}
+
+// What the events of an earlier part say of where a trajectory stands: it is let go by
+// a person, not by the start of its run stage in a part that ended before its gate.
+func TestWhereItStood(t *testing.T) {
+	state := func(s sessions.State) sessions.StateChange { return sessions.StateChange{State: s} }
+	hit := sessions.StateChange{State: sessions.Held, Held: sessions.HeldBreakpoint, At: sessions.AfterReply}
+	start := []sessions.StateChange{state(sessions.Init), state(sessions.Ready), state(sessions.Running)}
+	for _, c := range []struct {
+		name   string
+		states []sessions.StateChange
+		want   sessions.Gate
+	}{
+		{"never held", start, ""},
+		{"held", append(start[:3:3], hit), sessions.AfterReply},
+		{"let go", append(start[:3:3], hit, state(sessions.Running)), ""},
+		{"let go, no slot is free", append(start[:3:3], hit, sessions.StateChange{State: sessions.Held, Held: sessions.HeldLimit}), ""},
+		{"held, and stopped before its gate in the next part", append(append(start[:3:3], hit), start...), sessions.AfterReply},
+		{"held again in the next part, then let go", append(append(append(start[:3:3], hit), start...), hit, state(sessions.Running)), ""},
+		{"paused", append(start[:3:3], sessions.StateChange{State: sessions.Held, Held: sessions.HeldPaused, At: sessions.BeforeModel}), ""},
+	} {
+		s := &stop{}
+		for _, change := range c.states {
+			s.state(change)
+		}
+		if s.stood != c.want {
+			t.Errorf("%s: it stood at %q, want %q", c.name, s.stood, c.want)
+		}
+	}
 }

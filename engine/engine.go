@@ -111,6 +111,7 @@ type trajectory struct {
 	shelled  bool               // a person worked in its sandbox at a shell
 	budget   sessions.Budget    // raised by a person
 	runs     []sessions.HandRun // commands of a person that changed its sandbox
+	stop     *stop              // where it met breakpoints last
 	patch    []byte             // of the finished run stage
 	evalLog  []byte             // of a verifier that could not be run
 	over     bool               // the loop ended in an earlier part, the patch was not taken
@@ -248,7 +249,7 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 		t.over = true // its patch is taken once its sandbox is brought back
 	}
 	t.injected, t.budget, t.runs = before.unsent[t.key], before.budgets[t.key], before.handRuns(before.now(t.key))
-	t.shelled = before.shells[t.key]
+	t.shelled, t.stop = before.shells[t.key], before.stop(t.key)
 	if row.Turn == 0 {
 		return nil
 	}
@@ -269,7 +270,7 @@ func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) erro
 	t.attempt++
 	turns, budget := t.turns, t.budget
 	t.turns, t.injected, t.over = nil, nil, false
-	t.budget, t.runs, t.shelled = sessions.Budget{}, nil, false
+	t.budget, t.runs, t.shelled, t.stop = sessions.Budget{}, nil, false, nil
 	events := []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})}
 	if t.fork != nil { // again where it was forked
 		t.turns, t.runs, t.budget = t.fork.shared(turns), t.fork.runs, budget

@@ -22,6 +22,7 @@ type past struct {
 	shells   map[sessions.Key]bool             // a person worked in the sandbox
 	human    map[sessions.Key]bool             // whether a person was said to write the turns
 	breaks   *breaks.Set
+	stops    map[sessions.Key]*stop
 }
 
 // attempt of a trajectory.
@@ -49,7 +50,7 @@ type feedback struct {
 func readPast(ctx context.Context, r sessions.Reader) (*past, error) {
 	p := &past{unsent: map[sessions.Key][]feedback{}, budgets: map[sessions.Key]sessions.Budget{}, runs: map[attempt][]sessions.HandRun{}, attempts: map[sessions.Key]int{},
 		forks: map[sessions.Key]sessions.Forked{}, rebuilt: map[sessions.Key]sessions.Rebuilt{},
-		shells: map[sessions.Key]bool{}, human: map[sessions.Key]bool{}, breaks: &breaks.Set{}}
+		shells: map[sessions.Key]bool{}, human: map[sessions.Key]bool{}, breaks: &breaks.Set{}, stops: map[sessions.Key]*stop{}}
 	for seq := int64(0); ; {
 		events, err := r.Since(ctx, seq, 1000)
 		if err != nil || len(events) == 0 {
@@ -57,7 +58,7 @@ func readPast(ctx context.Context, r sessions.Reader) (*past, error) {
 		}
 		for _, e := range events {
 			seq = e.Seq
-			if err := cmp.Or(readFeedback(p.unsent, e), p.readForks(e), readBreaks(p.breaks, e), p.readChanges(e), p.readHuman(r.Run(), e)); err != nil {
+			if err := cmp.Or(readFeedback(p.unsent, e), p.readForks(e), p.readBreaks(e), p.readChanges(e), p.readHuman(r.Run(), e)); err != nil {
 				return nil, fmt.Errorf("read event %d: %w", e.Seq, err)
 			}
 		}

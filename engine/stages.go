@@ -130,6 +130,9 @@ func (e *Engine) loop(t *trajectory, it dispatch.Item) *agent.Loop {
 		Slot: slot{e.live, it}, Watch: e.streams.of(t.key), Breaks: e.breaks, Hand: e.hand(t), Now: time.Now,
 	}
 	l.First = t.fork.hold()
+	if t.stop != nil {
+		l.Met, l.Stood = t.stop.hits, t.stop.stood
+	}
 	l.Restore(t.turns)
 	for _, f := range t.injected {
 		l.Reinject(f.as, f.text)

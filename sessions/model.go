@@ -138,6 +138,13 @@ func (t Trajectory) Mask() string {
 	return ""
 }
 
+// Counts reports whether the trajectory is in baselines, mean rewards and pass@k: it
+// has a reward, is no child of a fork, and nobody changed or dropped it. A masked one
+// counts, by its reward.
+func (t Trajectory) Counts() bool {
+	return t.Reward != nil && t.Fork == nil && !t.Intervened && !t.Dropped
+}
+
 // MaskedByPerson is the mask reason of a trajectory that a person masked.
 const MaskedByPerson = "masked_by_person"
 

@@ -9,17 +9,15 @@ import (
 
 // Outcome is what became of a run's trajectories, as sums.
 type Outcome struct {
-	Groups     int
-	N          int // trajectories of each group
-	Turns      int
-	Sampled    int      // tokens
-	MeanReward *float64 // over the trajectories that have one, nil when none has
-	// PassAt1 is the mean over the groups of the share of their members that are
-	// solved; PassAtN the share of groups with a solved member. Of a group those
-	// members count that have a reward and were changed or dropped by nobody, children of a fork
-	// not; nil when no group has any.
-	PassAt1 *float64
-	PassAtN *float64
+	Groups  int
+	N       int // trajectories of each group
+	Turns   int
+	Sampled int // tokens
+	// Of the members those count that have a reward and were changed or dropped by
+	// nobody, children of a fork not; each of these is nil when none does.
+	MeanReward *float64
+	PassAt1    *float64 // mean over the groups of the share of their members that are solved
+	PassAtN    *float64 // share of groups with a solved member
 }
 
 // tally of a group for pass@k.
@@ -39,16 +37,15 @@ func outcome(run Run, rows []Trajectory) Outcome {
 	for _, t := range rows {
 		o.Turns += t.Turn
 		o.Sampled += t.Sampled
-		if t.Reward == nil {
+		if !member[t.Key] || !t.Counts() {
 			continue
 		}
 		rewarded++
 		sum += *t.Reward
-		if g := groups[t.Instance]; member[t.Key] && !t.Intervened && !t.Dropped {
-			g.rewarded++
-			if *t.Reward >= 1 {
-				g.solved++
-			}
+		g := groups[t.Instance]
+		g.rewarded++
+		if *t.Reward >= 1 {
+			g.solved++
 		}
 	}
 	if rewarded > 0 {

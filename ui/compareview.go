@@ -23,9 +23,7 @@ type compareView struct {
 	left    int // siblings that were left out: too many
 	members []sessions.Trajectory
 	read    *beside // nil until it is read
-	loading bool
-	old     bool // something has changed since
-	failed  string
+	reading
 
 	col    int             // chosen
 	open   map[stepID]bool // rows that are open
@@ -145,10 +143,9 @@ func (v *compareView) load(w *Workbench) tea.Cmd {
 			v.members = append(v.members, w.list.trajs[i])
 		}
 	}
-	if v.loading || !v.old || len(v.members) < len(v.keys) {
+	if len(v.members) < len(v.keys) || !v.begins() {
 		return nil
 	}
-	v.loading, v.old = true, false
 	had, r := v.read, w.opt.Reader
 	var attempts []compare.Attempt
 	for _, t := range v.members {
@@ -207,18 +204,12 @@ func (b *beside) partedFor(attempts []compare.Attempt) bool {
 // time on the first difference.
 func (m besideMsg) applyTo(w *Workbench) tea.Cmd {
 	v := m.view
-	v.loading = false
-	if w.side() != comparison(v) {
-		return nil
-	}
-	if m.err != nil {
-		v.failed = cleanLine(m.err.Error())
-		w.complain(m.err)
+	if !v.brought(w, v, m.err) {
 		return nil
 	}
 	_, in := w.sheetPage()
 	at, below := v.anchor(w.sheet.scroll.cursor)
-	v.failed, v.read = "", m.read
+	v.read = m.read
 	s := &w.sheet.scroll
 	page := v.page(in.w)
 	switch row, there := v.find(at); {

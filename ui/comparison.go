@@ -24,6 +24,37 @@ type comparisonMsg interface {
 	applyTo(w *Workbench) tea.Cmd
 }
 
+// reading is what a comparison reads of the session: one read at a time, and again
+// once what it brought is out of date.
+type reading struct {
+	loading bool
+	old     bool
+	failed  string // why the last one brought nothing, "" when it did
+}
+
+// begins reports whether it is to be read now.
+func (r *reading) begins() bool {
+	if r.loading || !r.old {
+		return false
+	}
+	r.loading, r.old = true, false
+	return true
+}
+
+// brought reports whether what came is to be shown: not what came too late, for a
+// comparison that is not open any more, and not an error, which is said.
+func (r *reading) brought(w *Workbench, by comparison, err error) bool {
+	r.loading = false
+	if w.side() != by {
+		return false
+	}
+	if r.failed = ""; err != nil {
+		r.failed = cleanLine(err.Error())
+		w.complain(err)
+	}
+	return err == nil
+}
+
 // compareKeys are the rows of the key table that concern comparing.
 func compareKeys() []binding {
 	return []binding{

@@ -281,7 +281,7 @@ func TestVersusKeys(t *testing.T) {
 	if r = v.report; r.A.Left["intervened"] != 0 || !r.Intervened {
 		t.Errorf("%+v", r.A)
 	}
-	b.keys("aGk<enter>")
+	b.keys("an<enter>")
 	if g, _ := b.w.list.chosenGroup(); b.w.sheet != nil || g.instance != "requests-2317" || b.w.focus != listFocus {
 		t.Errorf("went to %q", g.instance)
 	}
@@ -289,6 +289,33 @@ func TestVersusKeys(t *testing.T) {
 	if view := ansi.Strip(b.w.View()); !strings.Contains(view, "✘ no such run: r-0411") {
 		t.Error(view)
 	}
+}
+
+// However many settings differ, what came of them is on the first screen of the smallest
+// terminal, and that they differ above it.
+func TestVersusResultsFirst(t *testing.T) {
+	f := fakeVersed()
+	f.run.Print = []byte(`{"endpoint":{` + manySettings(18) + `}}`)
+	b := open(t, f, 80, 24, versed)
+	b.keys("D<enter>")
+	view := ansi.Strip(b.w.View())
+	differ, result := strings.Index(view, "settings differ"), strings.Index(view, "pass@1 ")
+	if differ < 0 || result < differ || strings.Contains(view, "capability_17") {
+		t.Error(view)
+	}
+	b.keys("G")
+	if view = ansi.Strip(b.w.View()); !strings.Contains(view, "endpoint.capability_17") {
+		t.Error(view)
+	}
+}
+
+// manySettings as JSON fields.
+func manySettings(n int) string {
+	fields := make([]string, n)
+	for i := range fields {
+		fields[i] = fmt.Sprintf(`"capability_%d":true`, i)
+	}
+	return strings.Join(fields, ",")
 }
 
 // A run that goes on is compared anew, but not at every event.

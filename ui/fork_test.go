@@ -101,7 +101,10 @@ func TestForksInTheList(t *testing.T) {
 		t.Errorf("rows %s", got)
 	}
 	was, now := plainly.w.gauges.tally, b.w.gauges.tally
-	if now.forks != 3 || now.all != was.all || now.ended != was.ended || now.solved != was.solved || now.intervened != was.intervened || now.mean() != was.mean() {
+	if before, after := plainly.w.gauges.verdicts, b.w.gauges.verdicts; after.mean != before.mean || after.counted != before.counted {
+		t.Errorf("mean reward %v of %d, want %v of %d", after.mean, after.counted, before.mean, before.counted)
+	}
+	if now.forks != 3 || now.all != was.all || now.ended != was.ended || now.solved != was.solved || now.intervened != was.intervened {
 		t.Errorf("tally %+v, want that of %+v", now, was)
 	}
 	if now.still != was.still+2 || now.held != was.held+1 || now.queued != was.queued+1 {

@@ -155,4 +155,5 @@ func (w *Workbench) sayCovered(m tea.KeyMsg) {
 			return
 		}
 	}
+	w.sayUnbound(m)
 }

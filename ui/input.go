@@ -46,6 +46,7 @@ func (w *Workbench) key(m tea.KeyMsg) tea.Cmd {
 	}
 	b := w.findKey(m)
 	if b == nil {
+		w.sayUnbound(m)
 		return nil
 	}
 	return w.act(b, m)

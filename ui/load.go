@@ -106,6 +106,8 @@ func (w *Workbench) applyTurns(m turnsMsg) {
 	if c := w.cache(m.tab); m.key == c.key && m.attempt == c.attempt {
 		c.put(m.turns, m.views, m.from, m.to)
 		w.turns.last = max(w.turns.last, c.last)
+		c.evict(keepBytes) // what is looked at has the first claim
+		w.turns.evict(keepBytes - w.raws.bytes - w.messages.bytes)
 	}
 }
 

@@ -20,10 +20,8 @@ type matrixView struct {
 	instance string
 	log      *compare.Log // of a job while loading
 	use      map[sessions.Key]compare.Use
-	loading  bool
-	old      bool
-	failed   string
-	began    bool
+	reading
+	began bool
 
 	by   int // of matrixColumns
 	down bool
@@ -46,7 +44,7 @@ func canMatrix(w *Workbench) string {
 
 func doMatrix(w *Workbench) tea.Cmd {
 	g, _ := w.list.chosenGroup()
-	v := &matrixView{instance: g.instance, log: &compare.Log{}, old: true}
+	v := &matrixView{instance: g.instance, log: &compare.Log{}, reading: reading{old: true}}
 	w.openSheet(&sheet{opener: matrixKey, scope: inMatrix, side: v,
 		head: func() line {
 			return line{{strong, "matrix"}, {plain, " " + cleanLine(v.instance)}, {call, " by " + matrixColumns[v.by].name}}
@@ -60,10 +58,9 @@ func (v *matrixView) stale(e sessions.Event) {
 }
 
 func (v *matrixView) load(w *Workbench) tea.Cmd {
-	if v.loading || !v.old {
+	if !v.begins() {
 		return nil
 	}
-	v.loading, v.old = true, false
 	r, log := w.opt.Reader, v.log
 	var keys []sessions.Key
 	for _, t := range v.members(w) {
@@ -82,16 +79,10 @@ func (v *matrixView) load(w *Workbench) tea.Cmd {
 
 func (m matrixMsg) applyTo(w *Workbench) tea.Cmd {
 	v := m.view
-	v.loading = false
-	if w.side() != comparison(v) {
+	if !v.brought(w, v, m.err) {
 		return nil
 	}
-	if m.err != nil {
-		v.failed = cleanLine(m.err.Error())
-		w.complain(m.err)
-		return nil
-	}
-	v.failed, v.use = "", m.use
+	v.use = m.use
 	if !v.began { // on the trajectory that was chosen
 		v.began = true
 		t, one := w.list.chosen()

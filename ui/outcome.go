@@ -16,6 +16,9 @@ type verdicts struct {
 	whole   []stats.Tries // of the groups that have ended
 	groups  int
 	n       int // trajectories of a group
+	// mean reward of those that count, as in pass@k.
+	mean    float64
+	counted int
 }
 
 type reasonCount struct {
@@ -39,6 +42,7 @@ func judge(ts []sessions.Trajectory, n int) verdicts {
 		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.reason, b.reason))
 	})
 	v.whole, v.groups = stats.WholeGroups(ts, n)
+	v.mean, v.counted = meanReward(ts)
 	return v
 }
 
@@ -126,15 +130,14 @@ func (p *gaugePane) outcomes() line {
 	return l
 }
 
-// mean reward of those that have one, – while none has.
+// mean reward of those that count, – while none does.
 func (p *gaugePane) meanReward(name string) line {
 	l := line{{dim, "  " + name + " "}}
-	n := p.tally.ended - p.tally.absent
-	if n == 0 {
+	if p.verdicts.counted == 0 {
 		l.add(plain, "–")
 		return l
 	}
-	l.add(plain, reward2(p.tally.mean()))
+	l.add(plain, reward2(p.verdicts.mean))
 	return l
 }
 
@@ -149,7 +152,7 @@ func (p *gaugePane) outcome(w int) line {
 
 // scores are the outcome in short, for small screens: mean 0.46  pass@4 0.83.
 func (p *gaugePane) scores() line {
-	if p.tally.ended == p.tally.absent {
+	if p.verdicts.counted == 0 {
 		return nil
 	}
 	l := p.meanReward("mean")

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -29,6 +30,13 @@ func TestOutcome(t *testing.T) {
 	}
 	if got := plainText(p.scores()); got != "  mean 0.62  pass@2 1.00" {
 		t.Errorf("%q", got)
+	}
+	// Neither is of what a person changed, or dropped: (1 + 0)/2, and a's pass@2 alone.
+	changed := slices.Clone(rows)
+	changed[2].Intervened, changed[4].Dropped = true, true
+	p = gaugePane{tally: count(changed), verdicts: judge(changed, 2)}
+	if got, want := plainText(p.outcome(95)), " done 5/6 ✔2 ✘2 –1 ✎1 ⊘3  mean reward 0.50  pass@1 0.50  pass@2 1.00 over 1 of 3 groups"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 	none := gaugePane{tally: count(rows[5:]), verdicts: judge(rows[5:], 2)}
 	if got := plainText(none.outcome(120)); got != " done 0/1 ✔0 ✘0 ⊘0  mean reward –  pass@1 –  pass@2 – over 0 of 1 groups" || none.scores() != nil {

@@ -89,6 +89,8 @@ func doBack(w *Workbench) tea.Cmd {
 	case w.list.filter != "":
 		w.list.filter = ""
 		w.list.rebuild()
+	default:
+		w.toasts.add(w.now, note, "esc: there is nothing to go back from; q leaves")
 	}
 	return nil
 }

@@ -108,17 +108,8 @@ type tally struct {
 	all, ended, running, held, queued    int
 	solved, unsolved, absent, masked     int
 	failed, cancelled, intervened, still int
-	starting, evaluating                 int     // on the way to their first gate; past their last
-	forks                                int     // beside them; of what is above they are in running, held, queued and still
-	sum                                  float64 // of the rewards
-}
-
-// mean reward of those that have one; 0 when none has, so look first.
-func (c tally) mean() float64 {
-	if n := c.solved + c.unsolved; n > 0 {
-		return c.sum / float64(n)
-	}
-	return 0
+	starting, evaluating                 int // on the way to their first gate; past their last
+	forks                                int // beside them; of what is above they are in running, held, queued and still
 }
 
 // count is taken anew from all rows: they are few, and a running count could
@@ -167,10 +158,8 @@ func count(ts []sessions.Trajectory) tally {
 			c.absent++
 		case *t.Reward >= 1:
 			c.solved++
-			c.sum += *t.Reward
 		default:
 			c.unsolved++
-			c.sum += *t.Reward
 		}
 	}
 	return c

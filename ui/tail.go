@@ -206,15 +206,15 @@ func viewGroup(instance string, members []sessions.Trajectory) *section {
 		s.add(block{id: fmt.Sprint(t.ID), label: label, labelRole: strong, body: look.role, text: strings.TrimRight(text, " ")})
 	}
 	if mean, n := meanReward(set); n > 0 {
-		s.add(block{id: "mean", label: "mean", labelRole: dim, text: fmt.Sprintf("reward %s over %d with a reward", reward(&mean), n)})
+		s.add(block{id: "mean", label: "mean", labelRole: dim, text: fmt.Sprintf("reward %s over the %d that count", reward(&mean), n)})
 	}
 	return s
 }
 
-// meanReward leaves absent rewards out: absent is not 0.
+// meanReward of the n that count.
 func meanReward(ts []sessions.Trajectory) (mean float64, n int) {
 	for _, t := range ts {
-		if t.Reward != nil {
+		if t.Counts() {
 			mean += *t.Reward
 			n++
 		}

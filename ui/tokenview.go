@@ -182,9 +182,13 @@ func (v *tokenView) press(k string, h int) (own bool, say string) {
 	follow := false
 	switch k {
 	case "left":
-		v.at--
+		if v.at--; v.at < 0 && v.turn > 1 {
+			say = "this is the first token: { goes to the turn before"
+		}
 	case "right":
-		v.at++
+		if v.at++; v.at >= v.n && v.turn < v.last {
+			say = "this is the last token: } goes to the next turn"
+		}
 	case "up", "k":
 		v.step(-1)
 	case "down", "j":
@@ -218,18 +222,43 @@ func (v *tokenView) press(k string, h int) (own bool, say string) {
 	return true, say
 }
 
-// jump to the next token under the threshold.
-func (v *tokenView) jump(step int) string {
+// low is the next token under the threshold after the cursor, or before it.
+func (v *tokenView) low(step int) (at int, found bool) {
 	for n := v.at + step; n >= 0 && n < v.n; n += step {
 		s := &v.spans[v.spanOf(n)]
 		if p, ok := s.logprob(n - s.start); ok && p < v.below {
-			v.at = n
-			return ""
+			return n, true
 		}
 	}
-	where := "after"
-	if step < 0 {
-		where = "before"
+	return 0, false
+}
+
+// jump there. Where there is none it says what else there is.
+func (v *tokenView) jump(step int) string {
+	if at, found := v.low(step); found {
+		v.at = at
+		return ""
 	}
-	return "no token " + where + " this one has a logprob under " + number(v.below) + " (T changes it)"
+	_, behind := v.low(-step)
+	where, back := "after", ", K goes back"
+	if step < 0 {
+		where, back = "before", ", J goes on"
+	}
+	if !behind {
+		back = ""
+	}
+	return "no token " + where + " this one has a logprob under " + number(v.below) + ": T sets another bound" + back + v.otherTurns()
+}
+
+// otherTurns are where there may be more.
+func (v *tokenView) otherTurns() string {
+	switch {
+	case v.turn < v.last && v.turn > 1:
+		return ", { and } go to other turns"
+	case v.turn < v.last:
+		return ", } goes to the next turn"
+	case v.turn > 1:
+		return ", { goes to the turn before"
+	}
+	return ""
 }

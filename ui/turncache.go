@@ -7,9 +7,10 @@ import (
 	"rollbench/sessions"
 )
 
-// Bounds of the turn cache: text kept in memory, and turns asked for at once.
+// Bounds of the turn caches: text that those of all views keep in memory, and turns
+// asked for at once.
 const (
-	keepBytes = 32 << 20
+	keepBytes = 16 << 20
 	askTurns  = 4
 )
 
@@ -140,13 +141,13 @@ func (c *turnCache) put(turns []sessions.Turn, views map[int]*section, from, to 
 			}
 		}
 	}
-	c.evict()
 }
 
-// evict the turns farthest from the one looked at. The last one stays, too: what can
-// be done with a held trajectory is told by it.
-func (c *turnCache) evict() {
-	for c.bytes > keepBytes {
+// evict the turns farthest from the one looked at, until no more than so many bytes
+// are kept. The last one stays, too: what can be done with a held trajectory is told
+// by it.
+func (c *turnCache) evict(keep int) {
+	for c.bytes > keep {
 		far := 0
 		for n := range c.turns {
 			if n != c.last && !c.shown[n] && (far == 0 || distance(n, c.near) > distance(far, c.near)) {

@@ -27,11 +27,9 @@ type versusView struct {
 	other      string
 	intervened bool
 	report     *compare.Report
-	failed     string
 
-	logs    [2]*compare.Log // of a job while loading
-	loading bool
-	old     bool
+	logs [2]*compare.Log // of a job while loading
+	reading
 	waiting bool      // for the time to read again
 	read    time.Time // when it was
 	drawn   drawnVersus
@@ -90,7 +88,7 @@ func (m runsMsg) applyTo(w *Workbench) tea.Cmd {
 }
 
 func (w *Workbench) openVersus(id string) {
-	v := &versusView{other: id, old: true, logs: [2]*compare.Log{{}, {}}}
+	v := &versusView{other: id, reading: reading{old: true}, logs: [2]*compare.Log{{}, {}}}
 	w.openSheet(&sheet{opener: versusKey, scope: inVersus, side: v,
 		head: func() line { return v.head(w.gauges.run.ID) },
 		page: func(cols, _ int) document { return v.page(cols) }})
@@ -118,10 +116,9 @@ func (v *versusView) stale(e sessions.Event) {
 }
 
 func (v *versusView) load(w *Workbench) tea.Cmd {
-	if v.loading || !v.old || v.waiting {
+	if v.waiting || !v.begins() {
 		return nil
 	}
-	v.loading, v.old = true, false
 	r, runs, logs, other := w.opt.Reader, w.opt.Runs, v.logs, v.other
 	m := versusMsg{view: v, intervened: v.intervened}
 	return w.job(func(ctx context.Context) tea.Msg {
@@ -148,15 +145,11 @@ func readVersus(ctx context.Context, r sessions.Reader, runs Runs, other string,
 
 func (m versusMsg) applyTo(w *Workbench) tea.Cmd {
 	v := m.view
-	v.loading = false
+	shown := v.brought(w, v, m.err)
 	if w.side() != comparison(v) {
 		return nil
 	}
-	if v.failed = ""; m.err != nil {
-		v.failed = cleanLine(m.err.Error())
-		w.complain(m.err)
-	}
-	if m.err == nil && m.intervened == v.intervened {
+	if shown && m.intervened == v.intervened {
 		v.report = &m.report
 	}
 	v.old = v.old || m.going && m.err == nil

@@ -18,7 +18,7 @@ type drawnVersus struct {
 
 // Where the flips stand: their section, and the rows above them in it.
 const (
-	flipsAt   = 4
+	flipsAt   = 3
 	flipsHead = 2
 )
 
@@ -48,7 +48,7 @@ func (v *versusView) page(cols int) document {
 	}
 	if d := &v.drawn; d.width != cols || d.report != r {
 		*d = drawnVersus{width: cols, report: r, page: &page{}}
-		for _, build := range []func(*versusRows, *compare.Report, int){versusHeads, versusSettings, versusNumbers, versusFinish, versusFlips} {
+		for _, build := range []func(*versusRows, *compare.Report, int){versusHeads, versusNumbers, versusFinish, versusFlips, versusSettings} {
 			s := &versusRows{section: section{labels: 1}}
 			build(s, r, cols-2)
 			d.page.sections = append(d.page.sections, &s.section)
@@ -90,20 +90,30 @@ func versusHeads(s *versusRows, r *compare.Report, cols int) {
 		}
 	}
 	s.row(false, l)
+	l = append(line{{dim, "fingerprint "}}, settingsDiffer(r))
+	for i, set := range r.Settings {
+		l.add(dim, []string{": ", ", "}[min(i, 1)]+cleanLine(set.Key))
+	}
+	s.row(false, l)
 }
 
-// versusSettings come before any number: a difference may be theirs.
-func versusSettings(s *versusRows, r *compare.Report, cols int) {
-	right := line{{warn, "▲ " + counted(len(r.Settings), "setting") + " differ"}}
+// settingsDiffer stands before any number: a difference may be theirs.
+func settingsDiffer(r *compare.Report) seg {
 	switch {
 	case len(r.Unknown) > 0:
-		right = line{{warn, "▲ not recorded of " + cleanLine(strings.Join(r.Unknown, ", "))}}
+		return seg{warn, "▲ not recorded of " + cleanLine(strings.Join(r.Unknown, ", "))}
 	case len(r.Settings) == 0:
-		right = line{{good, "✔ the same"}}
+		return seg{good, "✔ the same"}
 	case len(r.Settings) == 1:
-		right = line{{warn, "▲ 1 setting differs"}}
+		return seg{warn, "▲ 1 setting differs"}
 	}
-	s.heading("fingerprint", right)
+	return seg{warn, "▲ " + counted(len(r.Settings), "setting") + " differ"}
+}
+
+// versusSettings are those in which the fingerprints differ. They may be many, and
+// stand below what came of them.
+func versusSettings(s *versusRows, r *compare.Report, cols int) {
+	s.heading("fingerprint", line{settingsDiffer(r)})
 	if len(r.Unknown) > 0 {
 		return
 	}

@@ -141,6 +141,11 @@ type Loop struct {
 	// First is why the loop is held at its first gate, whatever was asked of the
 	// gate; "" when it is not.
 	First string
+	// Met are the breakpoints that an earlier part of the run recorded: where they were
+	// met they are not counted again. Stood is the gate where one of them held the loop
+	// when that part ended, and holds it again; "" when none did.
+	Met   []sessions.BreakpointHit
+	Stood sessions.Gate
 
 	fresh     []sessions.Message    // added since the last reply: the next turn's New
 	injected  []sessions.Message    // a person's, to follow fresh in the next prompt
@@ -230,8 +235,14 @@ func (l *Loop) Run(ctx context.Context) (Outcome, error) {
 // turns is the loop proper; it always returns an error, an *ending in the
 // ordinary case.
 func (l *Loop) turns(ctx context.Context) error {
-	if l.last != nil && !l.last.Complete { // resumed between reply and tools
+	switch {
+	case l.last == nil:
+	case !l.last.Complete: // resumed between reply and tools
 		if err := l.finishTurn(ctx); err != nil {
+			return err
+		}
+	case l.Stood == sessions.AfterTool:
+		if err := l.gate(ctx, sessions.AfterTool); err != nil {
 			return err
 		}
 	}

@@ -12,23 +12,41 @@ import (
 // meet asks the breakpoints at a gate and records those that are hit. It
 // returns the one that holds here, in words, "" when none does.
 func (l *Loop) meet(ctx context.Context, at sessions.Gate) (string, error) {
+	p := l.place(at)
+	hold := l.recall(&p)
 	if l.Breaks == nil || !l.Breaks.Any() {
-		return "", nil
+		return hold, nil
 	}
-	hits := l.Breaks.Meet(l.place(at))
+	hits := l.Breaks.Meet(p)
 	if len(hits) == 0 {
-		return "", nil
+		return hold, nil
 	}
 	var w sessions.Write
-	hold := ""
 	for _, h := range hits {
 		w.Events = append(w.Events, l.event(sessions.KindBreakpointHit, h))
 		if hold == "" && !h.Log {
-			hold = fmt.Sprintf("#%d %s", h.ID, h.Text)
+			hold = inWords(h)
 		}
 	}
 	return hold, l.Record.Commit(ctx, w)
 }
+
+// recall what an earlier part of the run met at the place. It returns the one that
+// held there when that part ended.
+func (l *Loop) recall(p *breaks.Place) (hold string) {
+	for _, h := range l.Met {
+		if h.At != p.At || h.Turn != p.Turn {
+			continue
+		}
+		p.Met = append(p.Met, h.ID)
+		if hold == "" && !h.Log && l.Stood == p.At {
+			hold = inWords(h)
+		}
+	}
+	return hold
+}
+
+func inWords(h sessions.BreakpointHit) string { return fmt.Sprintf("#%d %s", h.ID, h.Text) }
 
 // place is where the loop is now.
 func (l *Loop) place(at sessions.Gate) breaks.Place {

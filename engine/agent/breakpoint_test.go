@@ -106,3 +106,56 @@ func TestBreakpointInAnOutage(t *testing.T) {
 		t.Errorf("hits %q", hits)
 	}
 }
+
+// After a resume a breakpoint holds again what it held, and lets through what a person
+// had let go on; neither is counted again, what comes next is.
+func TestBreakpointsMetBefore(t *testing.T) {
+	whole := newBench(t, call("bash", `1`), call("bash", `2`), call("finish", `{}`))
+	whole.run(t)
+	half := whole.rec.turns["1.1"]
+	half.Complete, half.Observations = false, nil
+	const model, reply, tool = sessions.BeforeModel, sessions.AfterReply, sessions.AfterTool
+	for _, c := range []struct {
+		name  string
+		turn  sessions.Turn
+		texts []string
+		met   []sessions.BreakpointHit
+		stood sessions.Gate
+		held  []sessions.Gate
+		hits  []int // of each breakpoint, in this part
+	}{
+		{"held at a call", half, []string{"tool=bash"}, []sessions.BreakpointHit{{ID: 1, Turn: 1, At: reply}}, reply, []sessions.Gate{reply, reply}, []int{1}},
+		{"let go, the call was running", half, []string{"tool=bash"}, []sessions.BreakpointHit{{ID: 1, Turn: 1, At: reply}}, "", []sessions.Gate{reply}, []int{1}},
+		{"beside one that holds nothing", half, []string{"tool=bash log", "tool=bash"}, []sessions.BreakpointHit{{ID: 1, Turn: 1, At: reply, Log: true}, {ID: 2, Turn: 1, At: reply}}, reply, []sessions.Gate{reply, reply}, []int{1, 1}},
+		{"set meanwhile", half, []string{"tool=bash", "turn=1 at=after-reply"}, []sessions.BreakpointHit{{ID: 1, Turn: 1, At: reply}}, "", []sessions.Gate{reply, reply}, []int{1, 1}},
+		{"held after the tool", whole.rec.turns["1.1"], []string{"obs~/ran bash/"}, []sessions.BreakpointHit{{ID: 1, Turn: 1, At: tool}}, tool, []sessions.Gate{tool, tool}, []int{1}},
+		{"held before the model", whole.rec.turns["1.1"], []string{"turn=2"}, []sessions.BreakpointHit{{ID: 1, Turn: 2, At: model}}, model, []sessions.Gate{model}, []int{0}},
+		{"removed meanwhile: what it holds stays held", half, nil, []sessions.BreakpointHit{{ID: 1, Turn: 1, At: reply}}, reply, []sessions.Gate{reply}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, whole.model.replies[1:]...)
+			set := b.breakAt(t, c.texts...)
+			b.Met, b.Stood = c.met, c.stood
+			b.Restore([]sessions.Turn{c.turn})
+			var acts []func()
+			for _, at := range c.held {
+				acts = append(acts, both(b.heldAt(t, at), b.Gate.Continue))
+			}
+			if out := sitting(t, b, acts...); out.Reason != sessions.FinishTool {
+				t.Errorf("ended by %s", out.Reason)
+			}
+			if n := strings.Count(strings.Join(b.rec.kinds(sessions.KindState), "\n"), `"held":"breakpoint"`); n != len(c.held) {
+				t.Errorf("held %d times, want %d", n, len(c.held))
+			}
+			all := 0
+			for i, p := range set.List() {
+				if all += c.hits[i]; p.Hits != c.hits[i] {
+					t.Errorf("#%d has %d hits, want %d", p.ID, p.Hits, c.hits[i])
+				}
+			}
+			if hits := b.rec.kinds(sessions.KindBreakpointHit); len(hits) != all {
+				t.Errorf("hits %q, want %d", hits, all)
+			}
+		})
+	}
+}

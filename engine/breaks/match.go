@@ -24,6 +24,7 @@ type Place struct {
 	Unread       bool                  // the reply begins a call that could not be read
 	Finish       sessions.FinishReason // at before-eval
 	Reward       *float64              // once the verifier has answered
+	Met          []int                 // breakpoints that counted this place before: they pass it
 }
 
 // Match reports whether all terms are true at the place.

@@ -138,7 +138,7 @@ func (s *Set) Meet(p Place) []sessions.BreakpointHit {
 	s.mu.Unlock()
 	var hits []sessions.BreakpointHit
 	for i := range on { // expressions are matched without the lock: many trajectories ask at once
-		if on[i].Off || !on[i].c.Match(&p) {
+		if on[i].Off || slices.Contains(p.Met, on[i].ID) || !on[i].c.Match(&p) {
 			continue
 		}
 		if b, hit := s.met(on[i].ID, max(on[i].c.Every, 1)); hit {

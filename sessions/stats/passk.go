@@ -35,8 +35,7 @@ func WholeGroups(rows []sessions.Trajectory, n int) (whole []Tries, all int) {
 		switch {
 		case !t.State.Ended():
 			g.open = true
-		case t.Reward == nil || t.Intervened || t.Dropped:
-		default:
+		case t.Counts():
 			g.N++
 			if *t.Reward >= 1 {
 				g.Solved++

@@ -23,8 +23,8 @@ func (a *app) compareCommand() *cobra.Command {
 		Short: "Two runs against each other: pass@k, rewards, finish reasons, tool use, flips",
 		Long: `Compare two runs over the instances both have: pass@k (estimated without bias),
 rewards, turns, tokens, search calls and tool errors a trajectory, finish reasons,
-and which instances are solved more or less often. The settings in which their
-fingerprints differ come first: a difference may be theirs.
+and which instances are solved more or less often. How many settings of their
+fingerprints differ stands above, a difference may be theirs; which, at the end.
 
 A number is the mean over instances of what each instance's trajectories have on
 average, ± its standard error; a difference is taken instance by instance, with the
@@ -127,7 +127,7 @@ func comparison(r compare.Report) string {
 		}
 		b.WriteString("\n")
 	}
-	printSettings(&b, r)
+	b.WriteString(settingsDiffer(r))
 	b.WriteString("\n" + measured("", "n", "A", "B", "B − A", "95 % interval of it"))
 	for _, m := range r.Numbers() {
 		b.WriteString(estimates(m.Name, m.A, m.B, m.Diff))
@@ -142,6 +142,7 @@ func comparison(r compare.Report) string {
 		fmt.Fprintf(&b, "%-26s%16s%16s\n", word(reason), share(f.A, r.A.Ended), share(f.B, r.B.Ended))
 	}
 	printFlips(&b, r)
+	printSettings(&b, r)
 	return b.String()
 }
 
@@ -164,18 +165,25 @@ func onlyIn(side string, names []string) string {
 // tasksShown is how many tasks that differ the text names.
 const tasksShown = 10
 
+// settingsDiffer says before any number that a difference may be theirs.
+func settingsDiffer(r compare.Report) string {
+	switch n := len(r.Settings); {
+	case len(r.Unknown) > 0:
+		return "no fingerprint: what " + strings.Join(r.Unknown, " and ") + " was run with is not known\n"
+	case n == 0:
+		return "their fingerprints are the same\n"
+	case n == 1:
+		return "1 setting differs, see the end\n"
+	default:
+		return fmt.Sprintf("%d settings differ, see the end\n", n)
+	}
+}
+
 func printSettings(b *strings.Builder, r compare.Report) {
-	for _, id := range r.Unknown {
-		fmt.Fprintf(b, "\nrun %s has no fingerprint: what it was run with is not known\n", id)
-	}
-	if len(r.Unknown) > 0 {
+	if len(r.Unknown) > 0 || len(r.Settings) == 0 {
 		return
 	}
-	if len(r.Settings) == 0 {
-		b.WriteString("\ntheir fingerprints are the same\n")
-		return
-	}
-	fmt.Fprintf(b, "\nTHEY DIFFER IN\n")
+	b.WriteString("\nTHEY DIFFER IN\n")
 	tasks := 0
 	for _, s := range r.Settings {
 		if s.IsTask() {

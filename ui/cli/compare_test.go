@@ -41,10 +41,7 @@ B  r-2  swe  m2 (simulated)
 instances in both: 24; only in A: a1, a2, a3 and 2 more
 A  96 trajectories of them: 90 count, 88 with a reward (out: 2 no reward, 5 intervened, 1 dropped)
 B  96 trajectories of them: 96 count, 96 with a reward
-
-THEY DIFFER IN
-  generator.sampling_params.tempera… 1                    0.7
-  tool_texts                         "x A fake"           –
+2 settings differ, see the end
 
                  n              A              B     B − A 95 % interval of it
 reward          24  0.520 ± 0.051  0.610 ± 0.048    +0.090   +0.049 … +0.131 *
@@ -61,6 +58,10 @@ not recorded                       0 (0 %)       48 (50 %)
 1 more often, 1 less often
   flask                                 0 of 4    4 of 4  never → always
   x A fake                              2 of 4    0 of 3  sometimes → never
+
+THEY DIFFER IN
+  generator.sampling_params.tempera… 1                    0.7
+  tool_texts                         "x A fake"           –
 `
 	got := comparison(r)
 	if got != want {

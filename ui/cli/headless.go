@@ -266,7 +266,7 @@ type outcome struct {
 	Cancelled    int      `json:"cancelled"`
 	Masked       int      `json:"masked"`
 	Solved       int      `json:"solved"`
-	MeanReward   *float64 `json:"mean_reward"` // null when no trajectory has a reward
+	MeanReward   *float64 `json:"mean_reward"` // of those that count; null when none does
 	WallS        float64  `json:"wall_s"`      // of this process's part of the run
 }
 

@@ -36,10 +36,10 @@ func (a *app) lsCommand() *cobra.Command {
 		Long: `List runs with their outcome, newest first; with TEXT those whose id, tasks, model
 or policy have all the texts in them.
 
-SOLVED are trajectories with a reward of 1 or more, REWARD is the mean over those
-that have one. PASS@1 is the mean share of each group's members that are solved,
-PASS@N (N: the members of a group) the share of groups with one; changed
-trajectories are outside of both. TURNS and TOKENS (sampled) are sums.
+SOLVED are trajectories with a reward of 1 or more. REWARD is the mean over those
+that have one, PASS@1 the mean share of each group's members that are solved, PASS@N
+(N: the members of a group) the share of groups with one; trajectories that a person
+changed or dropped are outside of all three. TURNS and TOKENS (sampled) are sums.
 
 Where a terminal is too narrow, names of tasks are cut to 20 columns, then these
 columns are left out, the first ones first:
