@@ -51,6 +51,7 @@ type Core struct {
 	limits Limits // as given
 	bounds bounds // what they mean for so many items
 	begun  bool
+	turned bool // the policy was another one: some that wait for eval may have kept their place
 	items  []item
 	busy   [numStages]int
 	live   int
@@ -197,15 +198,6 @@ func (c *Core) Cancel(it Item) []Action {
 		x.phase = running
 		c.out = append(c.out, Action{Item: it, Do: Resume, Cancelled: true})
 	}
-	return c.admit()
-}
-
-// SetLimits changes policy-independent limits while running. A lowered limit
-// kills nothing: what is busy drains.
-func (c *Core) SetLimits(l Limits) []Action {
-	keep := c.bounds.keep
-	c.limits, c.bounds = l, resolve(c.policy, l, len(c.items))
-	c.bounds.keep = keep
 	return c.admit()
 }
 
@@ -363,7 +355,7 @@ func (c *Core) nextEval() (Item, bool) {
 		return 0, false
 	case c.live < c.bounds.live || c.items[c.waitEval.peek()].place:
 		return c.waitEval.pop(), true
-	case !c.bounds.keep:
+	case !c.bounds.keep && !c.turned:
 		return 0, false
 	}
 	return c.waitEval.take(func(it Item) bool { return c.items[it].place })
