@@ -13,26 +13,30 @@ import (
 // adaptiveKV is the value of dispatcher.adaptive that follows the endpoint.
 const adaptiveKV = "kv"
 
-// adaptive is the controller of the run limit, nil where the limit is fixed.
-func (e *Engine) adaptive() *dispatch.Adaptive {
-	if e.opt.Config.Dispatcher.Adaptive != adaptiveKV {
+// adaptive is the controller of the run limit, a going on; nil where the limit is
+// fixed.
+func (t Tuning) adaptive(a *dispatch.Adaptive) *dispatch.Adaptive {
+	switch {
+	case t.Adaptive != adaptiveKV:
 		return nil
+	case a == nil:
+		a = &dispatch.Adaptive{}
 	}
-	return &dispatch.Adaptive{}
+	return a
 }
 
-// adaptiveBounds of the run limit: as configured, else what the limit of live
-// sandboxes allows now.
+// adaptiveBounds of the run limit: as set, else what the limit of live sandboxes
+// allows now.
 func (e *Engine) adaptiveBounds() (least, most int) {
-	d := e.opt.Config.Dispatcher
-	most = d.AdaptiveMax
+	t := e.Tuning()
+	most = t.AdaptiveMax
 	if most == 0 {
 		most = e.Limits().Live
 	}
 	if n := len(e.all()); most == 0 || most > n {
 		most = n
 	}
-	return min(d.AdaptiveMin, most), most
+	return min(t.AdaptiveMin, most), most
 }
 
 // adapt gives the controller a look and does what it says.

@@ -30,10 +30,10 @@ func Advise(of sessions.Run, run *stats.Run) (Advice, error) {
 	if err := json.Unmarshal(of.Config, &c); err != nil {
 		return Advice{}, fmt.Errorf("read the configuration of run %s: %w", of.ID, err)
 	}
-	limits := c.Dispatcher.Limits()
-	if l := run.Limits(); l != nil {
-		limits = limitsOf(*l)
+	if l := run.Limits(); l != nil { // as they were changed last
+		c.Dispatcher.SetLimits(*l)
 	}
+	limits := c.Dispatcher.Limits()
 	times := run.Times()
 	jobs, known := predicted(times)
 	advice := Advice{Known: known, All: len(times)}
@@ -56,10 +56,6 @@ func Advise(of sessions.Run, run *stats.Run) (Advice, error) {
 	advice.Bound = all[0].Result.Bound
 	advice.Text = dispatch.Recommend(all)
 	return advice, nil
-}
-
-func limitsOf(l sessions.Limits) Limits {
-	return Limits{Init: l.MaxInit, Run: l.MaxAgents, Eval: l.MaxEval, Live: l.MaxLive, Ready: l.MaxReady}
 }
 
 // predicted stage times of all trajectories, and how many of them are recorded.

@@ -79,9 +79,12 @@ func (d Dispatcher) Limits() dispatch.Limits {
 	return dispatch.Limits{Init: d.MaxInit, Run: d.MaxRun, Eval: d.MaxEval, Live: d.MaxLive, Ready: d.MaxReady}
 }
 
-// SetLimits to those that a session recorded.
+// SetLimits to what a session recorded, and the tuning where it did.
 func (d *Dispatcher) SetLimits(l sessions.Limits) {
 	d.MaxInit, d.MaxRun, d.MaxEval, d.MaxLive, d.MaxReady = l.MaxInit, l.MaxAgents, l.MaxEval, l.MaxLive, l.MaxReady
+	if l.Order != "" {
+		d.Tune(TuningOf(l))
+	}
 }
 
 // Server is an inference endpoint. Each key holds for the calls to it, but for
@@ -191,13 +194,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 
 // Check says which key is wrong and what it may be.
 func (c Config) Check() error {
-	if err := dispatch.Check(dispatch.Policy(c.Dispatcher.Type), c.Dispatcher.Limits()); err != nil {
-		return err
-	}
-	if !slices.Contains(dispatch.Orders(), dispatch.Order(c.Dispatcher.Order)) {
-		return fmt.Errorf("dispatcher.order is %q: use one of %v", c.Dispatcher.Order, dispatch.Orders())
-	}
-	if err := c.Dispatcher.checkAdaptive(); err != nil {
+	if err := c.Dispatcher.check(); err != nil {
 		return err
 	}
 	if m := c.Generator.PromptMode; !slices.Contains([]string{promptAuto, promptTokens, promptChat}, m) {
@@ -289,20 +286,6 @@ func (g *Generator) ResolvePromptMode(c infer.Capabilities) error {
 	}
 	if g.PromptMode == promptChat && !c.Chat {
 		return fmt.Errorf("endpoint %s has no chat completions, and no /tokenize for generator.prompt_mode = \"tokens\"", c.Server)
-	}
-	return nil
-}
-
-func (d Dispatcher) checkAdaptive() error {
-	switch {
-	case d.Adaptive != "" && d.Adaptive != adaptiveKV:
-		return fmt.Errorf("dispatcher.adaptive is %q: use \"kv\", or \"\" for a fixed limit", d.Adaptive)
-	case d.Adaptive != "" && dispatch.Policy(d.Type) != dispatch.AsyncPipeline:
-		return fmt.Errorf("dispatcher.adaptive moves max_parallel_agents, which has another meaning under %s: use dispatcher.type = %q", d.Type, dispatch.AsyncPipeline)
-	case d.AdaptiveMin < 1:
-		return fmt.Errorf("dispatcher.adaptive_min is %d: it must be at least 1", d.AdaptiveMin)
-	case d.AdaptiveMax != 0 && d.AdaptiveMax < d.AdaptiveMin:
-		return fmt.Errorf("dispatcher.adaptive_max is %d: use 0 (the live sandboxes) or at least adaptive_min, %d", d.AdaptiveMax, d.AdaptiveMin)
 	}
 	return nil
 }

@@ -50,7 +50,10 @@ type Options struct {
 	// History is how long a trajectory of an instance took in earlier runs,
 	// in seconds, for dispatcher.order = longest_first.
 	History map[string]float64
-	Log     *slog.Logger
+	// Past reads it when that order is chosen while the run goes on; unread names
+	// what could not be. nil: nothing is known.
+	Past func(ctx context.Context) (history map[string]float64, unread []string, err error)
+	Log  *slog.Logger
 }
 
 // Engine is one run, from New to the end of Run.
@@ -87,10 +90,11 @@ type Engine struct {
 	paused    atomic.Bool
 
 	forking  sync.Mutex // held while a trajectory is forked
-	changing sync.Mutex // held while the limits change
-	mu       sync.Mutex // guards failed and limits
+	changing sync.Mutex // held while limits and tuning change
+	mu       sync.Mutex // guards failed, limits and tuning
 	failed   error      // the first error of the session itself
 	limits   Limits     // in force
+	tuning   Tuning     // in force
 }
 
 // trajectory is what the stages of one trajectory hand on. Its fields belong
@@ -147,7 +151,7 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	}
 	e := &Engine{opt: o, store: store, run: store.Run(), index: map[sessions.Key]dispatch.Item{},
 		streams: newStreams(), notes: &notes{}, pace: &pace{}, meter: &meter{run: stats.New(store.Run())}, started: time.Now()}
-	e.limits = o.Config.Dispatcher.Limits()
+	e.limits, e.tuning = o.Config.Dispatcher.Limits(), o.Config.Dispatcher.Tuning()
 	e.specs = specsOf(o)
 	var err error
 	if e.mounts, err = sandbox.ParseMounts(o.Config.Sandbox.Mounts); err != nil {
@@ -329,7 +333,7 @@ func (e *Engine) begin(ctx context.Context) error {
 	now := time.Now()
 	events := []sessions.Event{
 		sessions.NewEvent(now, sessions.Key{}, sessions.KindRunStarted, sessions.RunStarted{PID: os.Getpid(), Host: host, Resumed: resumed, Policy: d.Type}),
-		sessions.NewEvent(now, sessions.Key{}, sessions.KindLimits, e.limitsFact("config", "", d.Limits())),
+		sessions.NewEvent(now, sessions.Key{}, sessions.KindLimits, e.limitsFact("config", "", d.Limits(), d.Tuning())),
 	}
 	for _, t := range e.all() {
 		if t.settled != "" {

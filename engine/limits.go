@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"errors"
 	"time"
 
-	"rollbench/engine/dispatch"
 	"rollbench/sessions"
 )
 
@@ -21,38 +19,13 @@ func (e *Engine) SetLimits(l Limits, why string) error {
 	return e.changeLimits("operator", why, func(Limits) Limits { return l })
 }
 
-// changeLimits records the change first, then puts it in force.
-func (e *Engine) changeLimits(who, why string, change func(Limits) Limits) error {
-	e.changing.Lock() // one change after the other, in the session as in force
-	defer e.changing.Unlock()
-	before := e.Limits()
-	l := change(before)
-	l.OnePlace = before.OnePlace
-	if err := dispatch.Check(dispatch.Policy(e.opt.Config.Dispatcher.Type), l); err != nil {
-		return err
-	}
-	if l == before {
-		if who == "adaptive" { // a person came first
-			return nil
-		}
-		return errors.New("the limits are that already")
-	}
-	if !e.running.Load() {
-		return errors.New("nothing runs: the limits of a resume are set with --set dispatcher.max_…")
-	}
-	event := sessions.NewEvent(time.Now(), sessions.Key{}, sessions.KindLimits, e.limitsFact(who, why, l))
-	if err := e.store.Commit(e.ctx, sessions.Write{Events: []sessions.Event{event}}); err != nil {
-		return err
-	}
-	e.mu.Lock()
-	e.limits = l
-	e.mu.Unlock()
-	e.live.SetLimits(l)
-	e.pool.Trim()
-	return nil
+func (e *Engine) changeLimits(who, why string, to func(Limits) Limits) error {
+	nothing := func(Tuning) (func(), error) { return func() {}, nil }
+	return e.change(who, why, func(l Limits, t Tuning) (Limits, Tuning) { return to(l), t }, nothing)
 }
 
-func (e *Engine) limitsFact(who, why string, l Limits) sessions.Limits {
+func (e *Engine) limitsFact(who, why string, l Limits, t Tuning) sessions.Limits {
 	return sessions.Limits{Who: who, Why: why, MaxInit: l.Init, MaxAgents: l.Run, MaxEval: l.Eval, MaxLive: l.Live, MaxReady: l.Ready,
-		Policy: e.opt.Config.Dispatcher.Type, NumMembers: len(e.run.Members)}
+		Policy: t.Type, Order: t.Order, Adaptive: t.Adaptive, AdaptiveMin: t.AdaptiveMin, AdaptiveMax: t.AdaptiveMax, StallAfter: time.Duration(t.StallAfter),
+		NumMembers: len(e.run.Members)}
 }

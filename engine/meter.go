@@ -127,7 +127,7 @@ func (e *Engine) measure(ctx context.Context, now time.Time) error {
 // stall says what everyone waits for, nil while something moves: an event of
 // a trajectory, a token, a byte of a tool's output.
 func (e *Engine) stall(ctx context.Context, now time.Time) (*Stall, error) {
-	after := time.Duration(e.opt.Config.Dispatcher.StallAfter)
+	after := time.Duration(e.Tuning().StallAfter)
 	still := now.Sub(latest(e.meter.run.Moved(), e.streams.moved(), e.started))
 	if after <= 0 || still < after || e.live.Snapshot().Left == 0 {
 		return nil, nil

@@ -24,8 +24,9 @@ func (e *Engine) monitor(ctx context.Context) (join func()) {
 	wg.Go(func() {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
-		controller := e.adaptive()
+		var controller *dispatch.Adaptive
 		for {
+			controller = e.Tuning().adaptive(controller)
 			e.pool.Look()
 			e.look(ctx, &wg, looks)
 			now := time.Now()
@@ -121,17 +122,17 @@ func pointOf(s *Status) Point {
 // Status is the snapshot of now.
 func (e *Engine) Status() *Status {
 	q, m := e.live.Snapshot(), e.meter.read()
-	now := time.Now()
+	now, tuning := time.Now(), e.Tuning()
 	ended, span := e.pace.recent(now, e.started)
 	s := &Status{
-		At: now, Started: e.started, Running: e.running.Load(), Paused: e.paused.Load(), Policy: e.opt.Config.Dispatcher.Type,
+		At: now, Started: e.started, Running: e.running.Load(), Paused: e.paused.Load(), Policy: tuning.Type, Tuning: tuning,
 		Init:  m.queue(q, dispatch.Init),
 		Ready: Queue{Waiting: q.Ready},
 		Run:   m.queue(q, dispatch.Run),
 		Eval:  m.queue(q, dispatch.Eval),
 		Stall: m.stall, Tools: m.tools,
 		Breakpoints: e.breaks.List(), Human: e.human(),
-		Held: q.Held, Ended: e.endedMembers(), Live: q.Live, MaxLive: q.MaxLive, Warm: e.pool.Warm(), Limits: e.Limits(), Adaptive: e.opt.Config.Dispatcher.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
+		Held: q.Held, Ended: e.endedMembers(), Live: q.Live, MaxLive: q.MaxLive, Warm: e.pool.Warm(), Limits: e.Limits(), Adaptive: tuning.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
 		Endpoints: e.fleet.snapshot(), GPUs: e.seeGPUs(),
 		PerMinute: perMinute(ended, span), Forecast: Foresee(q.Left-q.Held, ended, span),
 		Streams: e.streams.snapshot(), Notes: e.notes.snapshot(),

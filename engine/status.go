@@ -30,6 +30,7 @@ type Status struct {
 	MaxLive int    `json:"max_live_sandboxes"` // 0: no limit
 	Warm    int    `json:"warm_sandboxes"`     // open, and used by nobody yet
 	Limits  Limits `json:"limits"`             // as configured or last changed
+	Tuning  Tuning `json:"tuning"`             // the same, empty in sessions before it could change
 	// Adaptive is dispatcher.adaptive, "" when the limits stay as they are set.
 	Adaptive  string `json:"adaptive,omitempty"`
 	LimitedBy string `json:"limited_by"` // init, run, eval, sandboxes or ""

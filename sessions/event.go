@@ -73,15 +73,21 @@ type (
 		Why string `json:"why"` // finished, stopped, error
 	}
 	Limits struct {
-		Who        string `json:"who"` // config, operator, adaptive
-		Why        string `json:"why"`
-		MaxInit    int    `json:"max_parallel_init"`
-		MaxAgents  int    `json:"max_parallel_agents"`
-		MaxEval    int    `json:"max_eval_parallel_agents"`
-		MaxLive    int    `json:"max_live_sandboxes"`
-		MaxReady   int    `json:"max_ready"`
-		Policy     string `json:"policy"`
-		NumMembers int    `json:"members"`
+		Who       string `json:"who"` // config, operator, adaptive
+		Why       string `json:"why"`
+		MaxInit   int    `json:"max_parallel_init"`
+		MaxAgents int    `json:"max_parallel_agents"`
+		MaxEval   int    `json:"max_eval_parallel_agents"`
+		MaxLive   int    `json:"max_live_sandboxes"`
+		MaxReady  int    `json:"max_ready"`
+		Policy    string `json:"policy"`
+		// Order and what follows are "" and 0 in sessions before they could change.
+		Order       string        `json:"order,omitempty"`
+		Adaptive    string        `json:"adaptive,omitempty"`
+		AdaptiveMin int           `json:"adaptive_min,omitempty"`
+		AdaptiveMax int           `json:"adaptive_max,omitempty"`
+		StallAfter  time.Duration `json:"stall_after_ns,omitempty"`
+		NumMembers  int           `json:"members"`
 	}
 	Warning struct {
 		Text string `json:"text"`

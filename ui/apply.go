@@ -100,7 +100,7 @@ func (w *Workbench) applyStatus(s *engine.Status) {
 	w.gauges.status = w.gauges.hits.fill(s)
 	if w.limits == nil && s.Limits != (engine.Limits{}) {
 		l := s.Limits
-		w.limits = &l
+		w.limits, w.tuning = &l, s.Tuning
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"rollbench/engine"
 	"rollbench/sessions"
 )
 
@@ -44,7 +45,7 @@ func eventWords(e sessions.Event) string {
 	if e.Kind != sessions.KindLimits || json.Unmarshal(e.Data, &p) != nil {
 		return eventDetail(e.Data)
 	}
-	text := cleanLine(p.Who) + ": " + limitsLine(limitsOf(p))
+	text := cleanLine(p.Who) + ": " + limitsLine(limitsOf(p)) + tuningLine(engine.TuningOf(p))
 	if p.Why != "" {
 		text += " · " + cleanLine(p.Why)
 	}

@@ -169,6 +169,9 @@ func (f *fakeRun) EditCall(k sessions.Key, i int, name, args string) error {
 func (f *fakeRun) SetLimits(l engine.Limits, why string) error {
 	return f.verb("limits %d %d %d %d %d %q", l.Init, l.Run, l.Eval, l.Live, l.Ready, why)
 }
+func (f *fakeRun) Tune(l engine.Limits, t engine.Tuning, why string) error {
+	return f.verb("tune %d %d %d %d %d %s %s %q %d %d %v %q", l.Init, l.Run, l.Eval, l.Live, l.Ready, t.Type, t.Order, t.Adaptive, t.AdaptiveMin, t.AdaptiveMax, time.Duration(t.StallAfter), why)
+}
 func (f *fakeRun) Resample(k sessions.Key, n int) error { return f.verb("resample %v %d", k, n) }
 func (f *fakeRun) Pick(k sessions.Key, v int) error     { return f.verb("pick %v %d", k, v) }
 func (f *fakeRun) EditObservation(k sessions.Key, i int, text string) error {

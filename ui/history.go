@@ -102,6 +102,7 @@ const keptChanges = 200
 type limitLog struct {
 	seq     int64
 	now     *engine.Limits // nil: none seen
+	tuning  engine.Tuning  // with them
 	changes []limitChange
 	dropped int // older ones
 }
@@ -135,11 +136,11 @@ func (l *limitLog) add(e sessions.Event) {
 	now := limitsOf(p)
 	what := "as configured: " + limitsLine(now)
 	if l.now != nil {
-		if what = limitsChanged(*l.now, now); what == "" {
+		if what = changed(*l.now, now, l.tuning, engine.TuningOf(p)); what == "" {
 			return
 		}
 	}
-	l.now = &now
+	l.now, l.tuning = &now, engine.TuningOf(p)
 	l.changes = append(l.changes, limitChange{e.Time, cleanLine(p.Who), what, cleanLine(p.Why)})
 	if over := len(l.changes) - keptChanges; over > 0 {
 		l.changes = slices.Delete(l.changes, 0, over)

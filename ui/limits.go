@@ -26,10 +26,6 @@ var limitFields = []struct {
 	{"max_ready", "ready", "default", func(l *engine.Limits) *int { return &l.Ready }},
 }
 
-// fixedSettings are those of the dispatcher that the engine reads once, as a run
-// starts.
-var fixedSettings = []string{"type", "order", "adaptive", "adaptive_min", "adaptive_max", "stall_after"}
-
 // limitName is the width of the names in the form.
 const limitName = 25
 
@@ -65,6 +61,15 @@ func limitsChanged(from, to engine.Limits) string {
 	return strings.Join(parts, ", ")
 }
 
+// changed is what differs in limits and tuning.
+func changed(from, to engine.Limits, was, is engine.Tuning) string {
+	parts := tuningChanged(was, is)
+	if said := limitsChanged(from, to); said != "" {
+		parts = append([]string{said}, parts...)
+	}
+	return strings.Join(parts, ", ")
+}
+
 // lowered reports whether some limit became tighter.
 func lowered(from, to engine.Limits) bool {
 	for _, f := range limitFields {
@@ -87,16 +92,16 @@ func canLimits(w *Workbench) string {
 }
 
 func doLimits(w *Workbench) tea.Cmd {
-	w.openLimits(w.gauges.status.Limits, "")
+	w.openLimits(w.gauges.status.Limits, w.gauges.status.Tuning, "")
 	return nil
 }
 
-// openLimits opens the form with proposed limits in it.
-func (w *Workbench) openLimits(proposed engine.Limits, why string) {
-	shown := w.gauges.status.Limits
+// openLimits opens the form with proposed limits and tuning in it.
+func (w *Workbench) openLimits(proposed engine.Limits, tuned engine.Tuning, why string) {
+	shown, was := w.gauges.status.Limits, w.gauges.status.Tuning
 	f := &form{
 		name:  "Limits of the dispatcher",
-		help:  "0 is no limit; for max_ready it is the default, max_live_sandboxes less max_parallel_agents. A lowered limit drains: what is above it ends by itself, nothing is killed. " + strings.Join(fixedSettings, ", ") + " stay as the run started.",
+		help:  "0 is no limit; for max_ready it is the default, max_live_sandboxes less max_parallel_agents. A lowered limit drains: what is above it ends by itself, nothing is killed. Another type drains alike, another order is that of what waits for init.",
 		label: limitName,
 		edit:  w.external,
 	}
@@ -109,16 +114,19 @@ func (w *Workbench) openLimits(proposed engine.Limits, why string) {
 	for _, l := range limitFields {
 		f.fields = append(f.fields, field{name: l.name, editor: newEditor(strconv.Itoa(*l.of(&proposed)), true), ext: ".txt", was: strconv.Itoa(*l.of(&shown))})
 	}
+	for _, t := range tunable(was) {
+		f.fields = append(f.fields, field{name: t.name, editor: newEditor(t.show(tuned), true), ext: ".txt", was: t.show(was), options: t.options})
+	}
 	f.fields = append(f.fields, field{name: "why", editor: newEditor(why, true), ext: ".txt"})
-	f.send = func(v []string) (tea.Cmd, error) { return w.sendLimits(shown, v) }
+	f.send = func(v []string) (tea.Cmd, error) { return w.sendLimits(shown, was, v) }
 	w.dialog = f
 }
 
 // sendLimits changes only what differs from what the form showed as today's:
 // the others may have moved meanwhile.
-func (w *Workbench) sendLimits(shown engine.Limits, v []string) (tea.Cmd, error) {
-	now := w.gauges.status.Limits
-	l := now
+func (w *Workbench) sendLimits(shown engine.Limits, was engine.Tuning, v []string) (tea.Cmd, error) {
+	now, tuned := w.gauges.status.Limits, w.gauges.status.Tuning
+	l, t := now, tuned
 	for i, f := range limitFields {
 		n, err := strconv.Atoi(strings.TrimSpace(v[i]))
 		if err != nil || n < 0 {
@@ -128,15 +136,27 @@ func (w *Workbench) sendLimits(shown engine.Limits, v []string) (tea.Cmd, error)
 			*f.of(&l) = n
 		}
 	}
-	said := limitsChanged(now, l)
+	for i, f := range tunable(was) {
+		value := strings.TrimSpace(v[len(limitFields)+i])
+		if value == f.show(was) {
+			continue
+		}
+		if err := f.set(&t, value); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	said := changed(now, l, tuned, t)
 	if said == "" {
 		return nil, errors.New("nothing is changed yet: esc leaves the limits as they are")
 	}
 	if lowered(now, l) {
 		said += "; what is above a lowered limit drains, nothing is killed"
 	}
-	why := strings.TrimSpace(v[len(limitFields)])
-	return w.verb(said, func(c Commands) error { return c.SetLimits(l, why) }), nil
+	why := strings.TrimSpace(v[len(v)-1])
+	if t == tuned {
+		return w.verb(said, func(c Commands) error { return c.SetLimits(l, why) }), nil
+	}
+	return w.verb(said, func(c Commands) error { return c.Tune(l, t, why) }), nil
 }
 
 // applyLimits tells of a change that was not made here. One that the adaptive
@@ -147,12 +167,12 @@ func (w *Workbench) applyLimits(e sessions.Event) {
 		return
 	}
 	w.history.stale = true
-	before := w.limits
+	before, was := w.limits, w.tuning
 	now := limitsOf(p)
-	w.limits = &now
+	w.limits, w.tuning = &now, engine.TuningOf(p)
 	said := "the limits are now " + limitsLine(now)
 	if before != nil {
-		said = limitsChanged(*before, now)
+		said = changed(*before, now, was, w.tuning)
 	}
 	if said == "" || p.Who == "config" || p.Who == "operator" && w.opt.Commands != nil { // a verb has told of it
 		return

@@ -177,8 +177,8 @@ func TestPaletteErrors(t *testing.T) {
 		{":limits <enter>", "closed"}, // opens the form
 		{":set ui.mouse maybe<enter>", `ui.mouse is "maybe": use true or false`},
 		{":set ui.theme<enter>", "set ui.theme: write its value behind it"},
-		{":set sandbox.kind docker<enter>", `"sandbox.kind" cannot be set here: ui.theme, ui.mouse and the dispatcher's limits can`},
-		{":set dispatcher.order fifo<enter>", "dispatcher.order is fixed when the run starts: rollbench run --set dispatcher.order=fifo"},
+		{":set sandbox.kind docker<enter>", `"sandbox.kind" cannot be set here: ui.theme, ui.mouse and what the dispatcher has can`},
+		{":set dispatcher.other fifo<enter>", `"dispatcher.other" cannot be set here: ui.theme, ui.mouse and what the dispatcher has can`},
 		{":break tool<enter>", ""},
 		{":unfold-all<enter>", "closed"},
 		{":next-low<enter>", "next-low: acts in the tokens"},

@@ -75,22 +75,20 @@ func offerLimits(w *Workbench, _ string) []offer {
 	return append(out, offer{"why=", "the reason, kept with the change"})
 }
 
-// doLimitsTyped reads run=4 eval=0 why=the disk is full.
+// doLimitsTyped reads run=4 eval=0 order=fifo why=the disk is full.
 func doLimitsTyped(w *Workbench, arg string) (tea.Cmd, error) {
-	shown := w.gauges.status.Limits
-	v := make([]string, len(limitFields)+1)
-	for i, f := range limitFields {
-		v[i] = strconv.Itoa(*f.of(&shown))
-	}
+	shown, was := w.gauges.status.Limits, w.gauges.status.Tuning
+	v := limitValues(shown, was)
+	v = append(v, "")
 	for rest := arg; rest != ""; {
 		if why, ok := strings.CutPrefix(rest, "why="); ok {
-			v[len(limitFields)] = why
+			v[len(v)-1] = why
 			break
 		}
 		word, more, _ := strings.Cut(rest, " ")
 		rest = strings.TrimLeft(more, " ")
 		name, value, ok := strings.Cut(word, "=")
-		i := limitNamed(name)
+		i := limitNamed(name, was)
 		if !ok || i < 0 {
 			return nil, fmt.Errorf("%q: write %s=NUMBER, 0 for none", word, limitNames())
 		}
@@ -99,13 +97,31 @@ func doLimitsTyped(w *Workbench, arg string) (tea.Cmd, error) {
 		}
 		v[i] = value
 	}
-	return w.sendLimits(shown, v)
+	return w.sendLimits(shown, was, v)
 }
 
-func limitNamed(name string) int {
+// limitValues are the fields of the form of limits as they are.
+func limitValues(l engine.Limits, t engine.Tuning) []string {
+	var v []string
+	for _, f := range limitFields {
+		v = append(v, strconv.Itoa(*f.of(&l)))
+	}
+	for _, f := range tunable(t) {
+		v = append(v, f.show(t))
+	}
+	return v
+}
+
+// limitNamed is the place of a field in the form, −1 for none.
+func limitNamed(name string, t engine.Tuning) int {
 	for i, f := range limitFields {
 		if name == f.short || name == f.name {
 			return i
+		}
+	}
+	for i, f := range tunable(t) {
+		if name == f.name {
+			return len(limitFields) + i
 		}
 	}
 	return -1

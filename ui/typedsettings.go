@@ -47,6 +47,8 @@ func offerSettings(w *Workbench, typed string) []offer {
 	switch {
 	case begun && key == "ui.theme":
 		return offerThemes(w, "")
+	case begun && strings.HasPrefix(key, "dispatcher."):
+		return offerTuning(strings.TrimPrefix(key, "dispatcher."))
 	case begun && key == "ui.mouse":
 		return []offer{{"true", ""}, {"false", ""}}
 	case begun:
@@ -59,6 +61,9 @@ func offerSettings(w *Workbench, typed string) []offer {
 			help = "now " + limitText(*f.of(w.limits), f.zero)
 		}
 		out = append(out, offer{"dispatcher." + f.name, help})
+	}
+	for _, f := range tunable(w.tuning) {
+		out = append(out, offer{"dispatcher." + f.name, "now " + f.show(w.tuning)})
 	}
 	return out
 }
@@ -86,16 +91,14 @@ func doSetTyped(w *Workbench, arg string) (tea.Cmd, error) {
 		return doMouseTyped(w, map[string]string{"true": "on", "false": "off"}[value])
 	case key == "ui.mouse":
 		return nil, fmt.Errorf("ui.mouse is %q: use true or false", value)
-	case isLimit && limitNamed(limit) >= 0:
+	case isLimit:
 		if why := canLimits(w); why != "" {
 			return nil, errors.New(why)
 		}
+		if limitNamed(limit, w.gauges.status.Tuning) < 0 {
+			break
+		}
 		return doLimitsTyped(w, limit+"="+value)
 	}
-	for _, f := range fixedSettings {
-		if isLimit && limit == f {
-			return nil, fmt.Errorf("%s is fixed when the run starts: rollbench run --set %s=%s", key, key, value)
-		}
-	}
-	return nil, fmt.Errorf("%q cannot be set here: ui.theme, ui.mouse and the dispatcher's limits can", key)
+	return nil, fmt.Errorf("%q cannot be set here: ui.theme, ui.mouse and what the dispatcher has can", key)
 }

@@ -65,6 +65,8 @@ type Commands interface {
 	Fork(key sessions.Key, turn int, o engine.ForkOptions) error
 	// SetLimits changes the limits of the dispatcher; why is kept with the change.
 	SetLimits(l engine.Limits, why string) error
+	// Tune changes what else of the dispatcher can change, with the limits.
+	Tune(l engine.Limits, t engine.Tuning, why string) error
 }
 
 // Exporter writes the run's transitions to a file and returns its path and a

@@ -182,8 +182,7 @@ func (w *Workbench) outlook() (engine.Outlook, bool) {
 	return engine.Outlook{}, false
 }
 
-// canUseOutlook needs a row that differs from today in its limits only: policy
-// and order cannot be changed while a run goes on.
+// canUseOutlook needs a row that differs from today, in limits, type or order.
 func canUseOutlook(w *Workbench) string {
 	if w.sheet == nil || w.sheet.scope != inWhatIf { // as the help lists it
 		return ""
@@ -192,15 +191,17 @@ func canUseOutlook(w *Workbench) string {
 	if !ok {
 		return "choose a row of the table first"
 	}
-	switch now := w.whatIf.advice.Outlooks[0]; {
-	case o.Policy != now.Policy:
-		return "the policy cannot be changed while a run goes on"
-	case o.Order != now.Order:
-		return "the order cannot be changed while a run goes on"
-	case o.Limits == now.Limits:
+	now := w.whatIf.advice.Outlooks[0]
+	if o.Policy == now.Policy && o.Order == now.Order && o.Limits == now.Limits {
 		return "those are the limits as they are"
 	}
-	return canLimits(w)
+	if why := canLimits(w); why != "" {
+		return why
+	}
+	if (o.Policy != now.Policy || o.Order != now.Order) && tunable(w.gauges.status.Tuning) == nil {
+		return "the engine has not told of its type and order yet"
+	}
+	return ""
 }
 
 func doUseOutlook(w *Workbench) tea.Cmd {
@@ -209,6 +210,8 @@ func doUseOutlook(w *Workbench) tea.Cmd {
 	if saved := o.Saves; saved > 0 {
 		why = "simulated: saves " + percent(&saved)
 	}
-	w.openLimits(o.Limits, why)
+	t := w.gauges.status.Tuning
+	t.Type, t.Order = o.Policy, o.Order
+	w.openLimits(o.Limits, t, why)
 	return nil
 }

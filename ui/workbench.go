@@ -54,6 +54,7 @@ type Workbench struct {
 	across    across
 	history   history
 	limits    *engine.Limits // as last told of; nil: not known
+	tuning    engine.Tuning  // with them
 	ran       []string       // in the palette, the newest last
 	mouse     bool           // taken from the terminal
 	whatIf    whatIf

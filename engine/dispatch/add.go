@@ -15,9 +15,7 @@ func (c *Core) Add(n int) (Item, []Action) {
 		c.order = append(c.order, first+Item(i))
 	}
 	c.left += n
-	keep := c.bounds.keep
 	c.bounds = resolve(c.policy, c.limits, len(c.items)) // limits are shown as what can be reached
-	c.bounds.keep = keep
 	if !c.begun {
 		return first, nil
 	}

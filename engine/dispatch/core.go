@@ -208,15 +208,6 @@ func (c *Core) Cancel(it Item) []Action {
 	return c.admit()
 }
 
-// SetLimits changes policy-independent limits while running. A lowered limit
-// kills nothing: what is busy drains.
-func (c *Core) SetLimits(l Limits) []Action {
-	keep := c.bounds.keep
-	c.limits, c.bounds = l, resolve(c.policy, l, len(c.items))
-	c.bounds.keep = keep
-	return c.admit()
-}
-
 // Stop starts nothing more; what is busy ends by itself.
 func (c *Core) Stop() { c.stop = true }
 

@@ -137,6 +137,17 @@ func (s *schedule) add(n int) {
 	s.apply(actions)
 }
 
+// shuffled lists some of the items in some order.
+func (s *schedule) shuffled() []Item {
+	some := make([]Item, 0, len(s.ended))
+	for _, it := range s.rng.Perm(len(s.ended)) {
+		if s.rng.IntN(5) > 0 {
+			some = append(some, Item(it))
+		}
+	}
+	return some
+}
+
 // check compares the counters of the Core with what its items say.
 func (s *schedule) check() {
 	snap := s.core.Snapshot()
@@ -242,6 +253,15 @@ func TestRandomSchedules(t *testing.T) {
 				s.lowered = true
 				s.apply(s.core.SetLimits(Limits{Init: rng.IntN(3), Run: rng.IntN(4), Eval: rng.IntN(3), Live: rng.IntN(4), Ready: rng.IntN(3)}))
 			})
+		}
+		if rng.IntN(3) == 0 { // another policy and another order meanwhile
+			for range 1 + rng.IntN(3) {
+				s.after(rng.Float64()*5, func() {
+					s.lowered = true
+					s.core.Reorder(s.shuffled())
+					s.apply(s.core.SetPolicy(Policies()[rng.IntN(3)]))
+				})
+			}
 		}
 		t.Run(fmt.Sprintf("%d_%s_%+v_n%d", seed, p, l, n), func(t *testing.T) { s.t = t; s.run() })
 		if t.Failed() {

@@ -113,13 +113,6 @@ func (d *Live) Cancel(it Item) {
 	d.apply(d.core.Cancel(it))
 }
 
-// SetLimits changes the limits; lowering one drains.
-func (d *Live) SetLimits(l Limits) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.apply(d.core.SetLimits(l))
-}
-
 // Next lists up to n items that will want a place to work in, see Core.
 func (d *Live) Next(n int) []Item {
 	d.mu.Lock()

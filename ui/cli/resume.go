@@ -88,7 +88,7 @@ func runArg(args []string) string {
 // movable are the keys that a resume may change: where a run works and how much
 // at once, never what it samples.
 var movable = []string{"endpoint=", "endpoint.url", "endpoint.weight", "endpoint.api_key_env", "endpoint.request_timeout", "endpoint.idle_timeout", "endpoint.retries",
-	"endpoint.outage_limit", "dispatcher.max_", "sandbox.", "limits.", "simulated.latency", "simulated.tokens_per_second", "simulated.concurrency", "ui."}
+	"endpoint.outage_limit", "dispatcher.max_", "dispatcher.type", "dispatcher.order", "dispatcher.adaptive", "dispatcher.stall_after", "sandbox.", "limits.", "simulated.latency", "simulated.tokens_per_second", "simulated.concurrency", "ui."}
 
 func mayMove(assignment string) error {
 	for _, key := range movable {

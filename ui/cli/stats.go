@@ -204,6 +204,12 @@ func printLimits(b *strings.Builder, s runStats) {
 		f := l.Fact
 		fmt.Fprintf(b, "limits by %s at %s: init %s, run %s, eval %s, sandboxes %s, ready %s", word(f.Who), l.Time.Local().Format("15:04:05"), limitWord(f.MaxInit),
 			limitWord(f.MaxAgents), limitWord(f.MaxEval), limitWord(f.MaxLive), readyWord(f.MaxReady))
+		if f.Order != "" {
+			fmt.Fprintf(b, ", %s, order %s, stall_after %v", word(f.Policy), word(f.Order), f.StallAfter)
+		}
+		if f.Adaptive != "" {
+			fmt.Fprintf(b, ", adaptive %s (%d to %s)", word(f.Adaptive), f.AdaptiveMin, limitWord(f.AdaptiveMax))
+		}
 		if f.Why != "" {
 			fmt.Fprintf(b, " (%s)", word(f.Why))
 		}

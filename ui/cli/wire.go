@@ -246,9 +246,12 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 			return bad(err)
 		}
 	}
+	opt.Past = func(ctx context.Context) (map[string]float64, []string, error) {
+		return pastTimes(ctx, dir, w.store.Run().ID)
+	}
 	if w.config.Dispatcher.Order == string(dispatch.LongestFirst) {
 		var unread []string
-		if opt.History, unread, err = pastTimes(ctx, dir, w.store.Run().ID); err != nil {
+		if opt.History, unread, err = opt.Past(ctx); err != nil {
 			return err
 		}
 		w.notices = append(w.notices, unread...)

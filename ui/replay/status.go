@@ -89,6 +89,7 @@ func (p *past) status(ctx context.Context, now time.Time) (*engine.Status, error
 	s.Init.Times, s.Run.Times, s.Eval.Times = &stages[0], &stages[1], &stages[2]
 	if l := m.stats.Limits(); l != nil {
 		s.Limits = engine.Limits{Init: l.MaxInit, Run: l.MaxAgents, Eval: l.MaxEval, Live: l.MaxLive, Ready: l.MaxReady}
+		s.Tuning = engine.TuningOf(*l)
 		s.Init.Limit, s.Run.Limit, s.Eval.Limit, s.MaxLive = l.MaxInit, l.MaxAgents, l.MaxEval, l.MaxLive
 		if l.Policy != "" {
 			s.Policy = l.Policy
