@@ -141,6 +141,16 @@ func TestCompanions(t *testing.T) {
 	nothingLeft(t, p, label)
 }
 
+// With a network of its own the sandbox's companions are in that.
+func TestCompanionsWithANetwork(t *testing.T) {
+	p := engine(t, Options{})
+	c := open(t, p, sandbox.Spec{Beside: webAndSeed(), Network: true})
+	got := run(t, c, sandbox.Command{Script: `python3 -c 'import urllib.request as u; print(u.urlopen("http://web/page").read().decode(), end="")'; ls /sys/class/net`})
+	if got != "seeded from the environment\neth0\nlo\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 // What goes wrong is told in the companion's own words, and nothing stays.
 func TestCompanionsThatFail(t *testing.T) {
 	p := engine(t, Options{})

@@ -9,22 +9,30 @@ import (
 	"testing"
 )
 
-// volumes that processes of this shop made and that are still there.
-func (s *shop) volumes() []string {
+// volumesOf a process that are still there.
+func (s *shop) volumesOf(pid string) []string {
 	s.t.Helper()
 	out, err := exec.Command("docker", "volume", "ls", "--filter", "label=rollbench=1", "--format", `{{.Name}} {{.Label "rollbench.owner"}}`).Output()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var ours []string
+	var names []string
 	for line := range strings.Lines(string(out)) {
 		name, owner, _ := strings.Cut(strings.TrimSpace(line), " ")
-		pid, _, _ := strings.Cut(owner, "/")
-		if slices.Contains(s.pids, pid) {
-			ours = append(ours, name)
+		if strings.HasPrefix(owner, pid+"/") {
+			names = append(names, name)
 		}
 	}
-	return ours
+	return names
+}
+
+// volumes that processes of this shop made and that are still there.
+func (s *shop) volumes() (names []string) {
+	s.t.Helper()
+	for _, pid := range s.pids {
+		names = append(names, s.volumesOf(pid)...)
+	}
+	return names
 }
 
 // greeting are the arguments for a Harbor task whose main service, and whose verifier,
