@@ -49,3 +49,13 @@ func TestFitMemory(t *testing.T) {
 		}
 	}
 }
+
+// 24,105 MB less 4,096 are room for 6 sandboxes of 1,024 MB each with two
+// companions, one of 1,024 MB and one of the default, which is as much.
+func TestFitMemoryOfCompanions(t *testing.T) {
+	config := Config{Sandbox: Sandbox{Kind: "docker"}, Generator: Generator{NumTrajectories: 100}, Dispatcher: Dispatcher{MaxLive: 12}}
+	in := []*task.Instance{{ID: "x", Image: "i", Beside: &sandbox.Beside{Companions: []sandbox.Companion{{MemoryMB: 1024}, {}}}}}
+	if _, err := FitMemory(t.Context(), &config, map[sandbox.Kind]sandbox.Provider{sandbox.Docker: machine{mb: 24105}}, in); err != nil || config.Dispatcher.MaxLive != 6 {
+		t.Errorf("%d, %v; want 6", config.Dispatcher.MaxLive, err)
+	}
+}

@@ -24,8 +24,9 @@ func (c *Container) accompany(ctx context.Context, spec sandbox.Spec, image cont
 		}
 	}
 	own := &companion{Container: c, user: c.imageUser, shell: []string{"/bin/sh", "-c"}, health: healthOf(b.Health, container.HealthConfig{})}
+	main := &mainService{own: own, b: b, image: image}
 	for _, of := range b.Companions {
-		if err := c.awaitStages(ctx, own, of.After); err != nil {
+		if err := c.awaitStages(ctx, main, of.After); err != nil {
 			return fmt.Errorf("companion %s: %w", of.Name, err)
 		}
 		m, err := c.openCompanion(ctx, spec, of)
@@ -34,11 +35,7 @@ func (c *Container) accompany(ctx context.Context, spec sandbox.Spec, image cont
 		}
 		c.beside = append(c.beside, m)
 	}
-	if err := c.awaitStages(ctx, own, b.After); err != nil {
-		return err
-	}
-	began, err := c.begin(ctx, b.Start, image)
-	if err != nil {
+	if err := c.begin(ctx, main); err != nil {
 		return err
 	}
 	for _, m := range append(slices.Clone(c.beside), own) {
@@ -46,23 +43,36 @@ func (c *Container) accompany(ctx context.Context, spec sandbox.Spec, image cont
 			return err
 		}
 	}
-	return c.goesOn(ctx, began)
+	return c.goesOn(ctx, main.exec)
+}
+
+// mainService is what the task runs in the sandbox's own container.
+type mainService struct {
+	own   *companion
+	b     *sandbox.Beside
+	image container.Config
+	begun bool
+	exec  string // the engine's id of what was started, "" for nothing
 }
 
 // awaitStages of what a service depends on; "" is the sandbox itself.
-func (c *Container) awaitStages(ctx context.Context, own *companion, all []sandbox.Dependency) error {
+func (c *Container) awaitStages(ctx context.Context, main *mainService, all []sandbox.Dependency) error {
 	for _, d := range all {
-		m := own
+		m, own := main.own, true
 		if i := slices.IndexFunc(c.beside, func(m *companion) bool { return m.of.Name == d.Service }); i >= 0 {
-			m = c.beside[i]
+			m, own = c.beside[i], false
 		}
 		var err error
+		if own {
+			err = c.begin(ctx, main)
+		}
 		switch {
+		case err != nil:
 		case d.Until == sandbox.Healthy && m.health == nil:
 			err = fmt.Errorf("service %s is to be healthy, and has no health check: write healthcheck, or depend on service_started", d.Service)
 		case d.Until == sandbox.Healthy:
 			err = m.well(ctx)
-		case d.Until == sandbox.Completed && m != own:
+		case d.Until == sandbox.Completed && !own:
 			err = m.completed(ctx)
 		case d.Until == sandbox.Completed:
 			err = errors.New("it waits for the end of the sandbox itself")
@@ -88,14 +98,19 @@ func (c *Container) copyFile(ctx context.Context, f sandbox.File) error {
 }
 
 // begin starts what the task runs in the sandbox's own container, beside the main
-// process. It returns the engine's id of it, "" without one.
-func (c *Container) begin(ctx context.Context, start *sandbox.Program, image container.Config) (string, error) {
-	if start == nil {
-		return "", nil
+// process, once what it depends on is there.
+func (c *Container) begin(ctx context.Context, main *mainService) error {
+	if main.begun {
+		return nil
 	}
+	main.begun = true
+	if err := c.awaitStages(ctx, main, main.b.After); err != nil || main.b.Start == nil {
+		return err
+	}
+	start := main.b.Start
 	argv := slices.Concat(start.Entrypoint, start.Command)
 	if len(start.Entrypoint) == 0 {
-		argv = slices.Concat(image.Entrypoint, start.Command)
+		argv = slices.Concat(main.image.Entrypoint, start.Command)
 	}
 	ctx, cancel := questioning(ctx)
 	defer cancel()
@@ -105,9 +120,10 @@ func (c *Container) begin(ctx context.Context, start *sandbox.Program, image con
 		err = c.p.engine.ContainerExecStart(ctx, made.ID, container.ExecStartOptions{Detach: true})
 	}
 	if err != nil {
-		return "", fmt.Errorf("start %q in the sandbox: %w", argv, c.check(err))
+		return fmt.Errorf("start %q in the sandbox: %w", argv, c.check(err))
 	}
-	return made.ID, nil
+	main.exec = made.ID
+	return nil
 }
 
 // goesOn says that what begin started has not failed.

@@ -43,6 +43,8 @@ func webAndSeed() *sandbox.Beside {
 		Key: "web", Shared: []string{"data"}, Names: []string{"main"}, Hosts: []string{"far:192.0.2.7"},
 		Mounts: []sandbox.Volume{{Name: "data", Target: "/data"}},
 		After:  []sandbox.Dependency{{Service: "web", Until: sandbox.Healthy}},
+		Start:  &sandbox.Program{Command: []string{"sh", "-c", "cp /data/page /began; exec sleep 600"}},
+		Health: &sandbox.Health{Test: []string{"CMD", "test", "-s", "/began"}, Interval: time.Second},
 		Files:  []sandbox.File{{Target: "/etc/own.conf", One: true, Tar: streamOf(map[string]string{"x": "own"})}},
 		Companions: []sandbox.Companion{
 			{Name: "seed", Names: []string{"seed"}, Image: image,
@@ -99,6 +101,13 @@ func TestCompanions(t *testing.T) {
 	if got := run(t, c, sandbox.Command{Script: get + "; cat /data/page /etc/own.conf; ls /sys/class/net; grep far /etc/hosts"}); got != "seeded from the environment\nseeded from the environment\nownlo\n192.0.2.7\tfar\n" {
 		t.Errorf("%q", got)
 	}
+	// What the task started is no orphan of a command, and is not killed with one.
+	if r, err := c.Exec(t.Context(), sandbox.Command{Script: "sleep 600 & sleep 600", Timeout: 500 * time.Millisecond}); err != nil || r.End != sandbox.TimedOut {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := run(t, c, sandbox.Command{Script: "cat /began; pgrep -c -x sleep"}); got != "seeded from the environment\n1\n" {
+		t.Errorf("%q", got)
+	}
 	if _, err := c.Snapshot(t.Context()); !errors.Is(err, sandbox.ErrNoSnapshot) || !strings.Contains(err.Error(), "seed, web") {
 		t.Errorf("snapshot: %v", err)
 	}
@@ -130,6 +139,16 @@ func TestCompanions(t *testing.T) {
 		t.Fatal(err)
 	}
 	nothingLeft(t, p, label)
+}
+
+// With a network of its own the sandbox's companions are in that.
+func TestCompanionsWithANetwork(t *testing.T) {
+	p := engine(t, Options{})
+	c := open(t, p, sandbox.Spec{Beside: webAndSeed(), Network: true})
+	got := run(t, c, sandbox.Command{Script: `python3 -c 'import urllib.request as u; print(u.urlopen("http://web/page").read().decode(), end="")'; ls /sys/class/net`})
+	if got != "seeded from the environment\neth0\nlo\n" {
+		t.Errorf("%q", got)
+	}
 }
 
 // What goes wrong is told in the companion's own words, and nothing stays.

@@ -32,6 +32,9 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%q: %v", dir, err)
 		}
 	}
+	if _, err := p.Open(t.Context(), sandbox.Spec{Workdir: "/w", Beside: &sandbox.Beside{}}); err == nil || !strings.Contains(err.Error(), "cannot have companions: a task of several containers needs --sandbox docker") {
+		t.Errorf("companions: %v", err)
+	}
 	for _, opt := range []Options{{}, {Home: "/"}, {Home: t.TempDir(), ReadOnly: []string{"rel"}}} {
 		if _, err := New(opt); err == nil {
 			t.Errorf("%+v accepted", opt)

@@ -373,3 +373,14 @@ func TestShapesOfEnvironments(t *testing.T) {
 		t.Errorf("both are %s", one)
 	}
 }
+
+// Nor for other companions, whatever the rest of it; equal keys are equal companions.
+func TestShapesOfCompanions(t *testing.T) {
+	of := func(b *sandbox.Beside) shape { return shapeOf(sandbox.Docker, sandbox.Spec{Beside: b}) }
+	if of(nil) == of(&sandbox.Beside{Key: "a"}) || of(&sandbox.Beside{Key: "a"}) == of(&sandbox.Beside{Key: "b"}) {
+		t.Error("different companions are alike")
+	}
+	if of(&sandbox.Beside{Key: "a"}) != of(&sandbox.Beside{Key: "a"}) {
+		t.Error("equal companions are not alike")
+	}
+}

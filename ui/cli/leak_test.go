@@ -26,6 +26,10 @@ var (
 func TestLeak(t *testing.T) {
 	t.Parallel()
 	image := testImage(t)
+	companions, err := filepath.Abs(filepath.Join("testdata", "compose"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := newShop(t)
 	tmp := filepath.Join(s.home, "tmp")
 	if err := os.Mkdir(tmp, 0o700); err != nil {
@@ -50,7 +54,11 @@ func TestLeak(t *testing.T) {
 		if random.IntN(3) == 0 { // while the first containers are being made
 			moment = 400*time.Millisecond + time.Duration(random.Int64N(int64(time.Second)))
 		}
-		pid, started := s.killAt(moment, "run", "--headless", "--tasks", "bundled", "--instances", "pager-last-page", "--sandbox", kind,
+		tasks, name := "bundled", "pager-last-page"
+		if kind == "docker" && random.IntN(3) == 0 { // with companions
+			tasks, name = companions, "greeting"
+		}
+		pid, started := s.killAt(moment, "run", "--headless", "--tasks", tasks, "--instances", name, "--sandbox", kind,
 			"--set", "sandbox.build_args.BASE="+image, "--set", "generator.num_trajectories=24", "--set", "dispatcher.type="+policy,
 			"--set", "dispatcher.max_parallel_agents=6", "--set", "dispatcher.max_live_sandboxes=8", "--set", "sandbox.memory_mb=256")
 		if started { // it has removed what the ones before had left
@@ -58,7 +66,7 @@ func TestLeak(t *testing.T) {
 			checked = len(dead)
 		}
 		r := s.remainsOf(pid, dead)
-		t.Logf("%2d: %s, %s, killed after %v: %d containers and %d local folders and owner files were left", i, kind, policy, moment.Round(time.Millisecond), len(r.containers), len(r.local))
+		t.Logf("%2d: %s in %s, %s, killed after %v: %d containers and %d local folders and owner files were left", i, name, kind, policy, moment.Round(time.Millisecond), len(r.containers), len(r.local))
 		dead = append(dead, r)
 		containers, folders = containers+len(r.containers), folders+len(r.local)
 		if random.IntN(2) == 0 || i == *leakKills-1 {

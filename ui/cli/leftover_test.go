@@ -90,6 +90,9 @@ func (s *shop) gone(dead []remains) {
 		if left := s.containersOf(r.pid); len(left) > 0 {
 			t.Errorf("containers of process %s are left: %v; known right after the kill: %v", r.pid, left, r.containers)
 		}
+		if left := s.volumesOf(r.pid); len(left) > 0 {
+			t.Errorf("volumes of process %s are left: %v", r.pid, left)
+		}
 		for _, name := range r.local {
 			if _, err := os.Lstat(filepath.Join(s.home, name)); err == nil {
 				t.Errorf("%s of process %s is left", name, r.pid)
