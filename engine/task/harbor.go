@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,9 @@ type harbor struct {
 	verifierEnv map[string]string
 	solutionEnv map[string]string
 	archive     bool
+	roles
+	// solutionMissing is a variable of this machine that only the solution needs.
+	solutionMissing error
 }
 
 // loadHarbor reads a task folder. Everything that can be wrong with a task is
@@ -47,7 +51,10 @@ func loadHarbor(folder fs.FS, id, origin string, o Options) (Instance, error) {
 	if err := kind.environments(&in, &m, o); err != nil {
 		return Instance{}, err
 	}
-	if err := harborImage(&in, folder, &m, o); err != nil {
+	if err := kind.takeRoles(&in, &m, o); err != nil {
+		return Instance{}, err
+	}
+	if err := kind.image(&in, &m, o); err != nil {
 		return Instance{}, err
 	}
 	if in.LocalOK && !kind.archive {
@@ -72,16 +79,16 @@ func (in *Instance) readTexts(folder fs.FS) (m manifest, err error) {
 	if strings.TrimSpace(in.Instruction) == "" {
 		return m, errors.New("instruction.md is empty; write what the agent has to do")
 	}
-	if !exists(folder, "tests/test.sh") {
+	in.Instruction = withoutCanary(in.Instruction)
+	if !m.separate() && !exists(folder, "tests/test.sh") {
 		return m, errors.New("tests/test.sh is missing; it must write the reward to /logs/verifier/reward.txt")
 	}
 	own := m.Metadata.Rollbench
 	in.LocalOK, in.Needs, in.TestCommand = own.Local, own.Needs, own.TestCommand
-	if m.saysNetwork() {
-		in.Network = m.network()
-	} else if !in.Network {
-		in.Warnings = append(in.Warnings, "task.toml: environment.allow_internet is not set: run without network; set it to true when the task needs one")
+	if !m.saysNetwork() && !in.Network {
+		in.Warnings = append(in.Warnings, "task.toml has no environment.network_mode: run without network, where Harbor gives one; set tasks.network = true to do so, too")
 	}
+	in.Network = m.policyNetwork(in.Network)
 	return m, nil
 }
 
@@ -90,13 +97,7 @@ func (in *Instance) takeLimits(m *manifest) (err error) {
 	in.AgentLimit = seconds(m.Agent.Timeout, 0)
 	in.VerifyLimit = seconds(m.Verifier.Timeout, defaultVerifyLimit)
 	in.BuildLimit = seconds(m.Environment.BuildTimeout, defaultBuildLimit)
-	if m.Environment.CPUs != nil {
-		in.CPUs = *m.Environment.CPUs
-	}
-	if in.MemoryMB, err = sizeMB("environment.memory", m.Environment.MemoryMB, m.Environment.Memory); err != nil {
-		return err
-	}
-	in.DiskMB, err = sizeMB("environment.storage", m.Environment.StorageMB, m.Environment.Storage)
+	in.CPUs, in.MemoryMB, in.DiskMB, err = m.Environment.limits("environment")
 	return err
 }
 
@@ -112,6 +113,10 @@ func (h *harbor) environments(in *Instance, m *manifest, o Options) error {
 		{"solution.env", m.Solution.Env, &h.solutionEnv},
 	} {
 		env, taken, err := expandEnv(t.table, t.env, o.Getenv)
+		if err != nil && t.table == "solution.env" { // no policy needs it
+			h.solutionMissing = err
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -121,56 +126,70 @@ func (h *harbor) environments(in *Instance, m *manifest, o Options) error {
 	return nil
 }
 
-// harborImage decides what to run: docker_image, else the Dockerfile.
-func harborImage(in *Instance, folder fs.FS, m *manifest, o Options) error {
+// image decides what the policy's sandbox runs: docker_image, else the Dockerfile.
+func (h *harbor) image(in *Instance, m *manifest, o Options) (err error) {
 	for _, name := range []string{"docker-compose.yaml", "docker-compose.yml"} {
-		if exists(folder, "environment/"+name) {
+		if exists(h.folder, "environment/"+name) {
 			return fmt.Errorf("environment/%s: tasks of several containers are not supported; give it a single Dockerfile", name)
 		}
 	}
-	dockerfile := ""
-	if exists(folder, "environment/Dockerfile") {
-		text, err := readText(folder, "environment/Dockerfile")
-		if err != nil {
-			return err
-		}
-		dockerfile = text
+	if in.Workdir, err = h.workdir(in, m.Environment.Workdir); err != nil {
+		return err
 	}
-	in.Workdir = workdir(in, m.Environment.Workdir, dockerfile)
-	switch {
-	case m.Environment.Image != "":
-		in.Image = m.Environment.Image
-	case dockerfile != "":
-		env, err := fs.Sub(folder, "environment")
-		if err != nil {
-			return err
-		}
-		if in.Image, err = environmentTag(in.ID, env, o.BuildArgs); err != nil {
-			return fmt.Errorf("environment: %w", err)
-		}
-		in.Build = &sandbox.Build{
-			Context: func() (io.ReadCloser, error) { return tarFolder(env), nil },
-			Args:    o.BuildArgs,
-			Timeout: in.BuildLimit,
-		}
-	case !in.LocalOK:
-		return errors.New("environment/Dockerfile is missing and task.toml has no environment.docker_image; one of them must say what to run")
+	in.Image, in.Build, err = imageOf(h.folder, "environment", in.ID, m.Environment.Image, in.BuildLimit, o)
+	if err == nil && in.Image == "" && !in.LocalOK {
+		err = errors.New("environment/Dockerfile is missing and task.toml has no environment.docker_image; one of them must say what to run")
 	}
-	return nil
+	h.upload = m.Environment.Image != "" && !h.archive && exists(h.folder, "environment") && !exists(h.folder, "environment/Dockerfile")
+	return err
 }
 
-// workdir is task.toml's, else what the last stage of the Dockerfile ends with.
-// A WORKDIR with a variable in it cannot be told from here.
-func workdir(in *Instance, given, dockerfile string) string {
+// imageOf a folder of the task: the image that is named, else one that is built of its
+// Dockerfile, else "".
+func imageOf(folder fs.FS, dir, name, named string, limit time.Duration, o Options) (image string, build *sandbox.Build, err error) {
+	if named != "" || !exists(folder, dir+"/Dockerfile") {
+		return named, nil, nil
+	}
+	env, err := fs.Sub(folder, dir)
+	if err != nil {
+		return "", nil, err
+	}
+	if image, err = environmentTag(name, env, o.BuildArgs); err != nil {
+		return "", nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return image, &sandbox.Build{
+		Context: func() (io.ReadCloser, error) { return tarFolder(env), nil },
+		Args:    o.BuildArgs,
+		Timeout: limit,
+	}, nil
+}
+
+// workdir is task.toml's, else the image's own: "" where the Dockerfile does not tell
+// it. A WORKDIR with a variable in it cannot be told from here, nor that of FROM. A
+// patch needs a folder below / in any case, and so does a local sandbox.
+func (h *harbor) workdir(in *Instance, given string) (string, error) {
 	if given != "" {
-		return path.Clean(given)
+		if given = path.Clean(given); given == "/" && h.graded == ByPatch {
+			return "", errors.New(`task.toml: environment.workdir is "/"; it must be a folder below it, or nothing can be told of what was changed`)
+		}
+		return given, nil
 	}
-	found := lastWorkdir(dockerfile)
-	if found == "" || found == "/" {
+	found := ""
+	if exists(h.folder, "environment/Dockerfile") {
+		text, err := readText(h.folder, "environment/Dockerfile")
+		if err != nil {
+			return "", err
+		}
+		found = lastWorkdir(text)
+	}
+	if found == "/" && h.graded == ByPatch {
+		found = ""
+	}
+	if found == "" && in.LocalOK {
 		in.Warnings = append(in.Warnings, fmt.Sprintf("task.toml has no environment.workdir and the Dockerfile no usable WORKDIR: %s is used", defaultWorkdir))
-		return defaultWorkdir
+		found = defaultWorkdir
 	}
-	return found
+	return found, nil
 }
 
 // lastWorkdir is where the last stage of a Dockerfile ends, "" when it does not say.
@@ -264,4 +283,23 @@ func (h *harbor) lay(ctx context.Context, in *Instance, sb sandbox.Sandbox) (str
 		err = closeErr
 	}
 	return "", err
+}
+
+// canaryLine marks benchmark data, so that it can be found in training data. Harbor
+// keeps it from the policy.
+var canaryLine = regexp.MustCompile(`(?i)^(<!--.*canary.*-->|#.*canary.*)$`)
+
+// withoutCanary is an instruction without the marks that it begins with, and the blank
+// lines after them.
+func withoutCanary(text string) string {
+	for {
+		line, rest, more := strings.Cut(text, "\n")
+		if !canaryLine.MatchString(strings.TrimSpace(line)) {
+			break
+		}
+		if text = rest; !more {
+			break
+		}
+	}
+	return strings.TrimLeft(text, "\r\n")
 }

@@ -28,6 +28,9 @@ type Options struct {
 	ImagePrefix string
 	// Network is given to tasks whose format has no word about it.
 	Network bool
+	// Verify says where tasks are graded that Harbor and terminal-bench grade in the
+	// policy's own sandbox: VerifyShared, or "", or VerifyFresh.
+	Verify string
 	// Ask is the judge of answers that no rule can grade; nil: their rows are bad.
 	Ask Asker
 	// Label names a field of rows that is kept with the instance, "" for none.

@@ -6,8 +6,8 @@
 set -eu
 export LC_ALL=C
 fail() { echo "rollbench: $*"; exit 3; }
-[ -d .git ] || fail "the repository is gone: .git was removed"
-real="$PWD/.git"
+real=${ROLLBENCH_GIT:-$PWD/.git}
+[ -d "$real" ] || fail "the repository is gone: .git was removed"
 base=$(GIT_DIR="$real" git rev-parse -q --verify "refs/rollbench/base^{commit}") || fail "the repository's base commit is gone"
 excludes=$(GIT_DIR="$real" git config --path core.excludesFile) || excludes=
 look=

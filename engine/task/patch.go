@@ -35,11 +35,15 @@ var errNoApply = errors.New("patch does not apply")
 // build leftovers (__pycache__, *.pyc, .pytest_cache) and ignored files. It is
 // empty when nothing changed.
 func (in *Instance) TakePatch(ctx context.Context, sb sandbox.Sandbox) ([]byte, error) {
-	env := map[string]string{"ROLLBENCH_MAX_PATCH": strconv.Itoa(maxPatch)}
+	if err := in.known(ctx, sb); err != nil {
+		return nil, fmt.Errorf("take patch of %s: %w", in.ID, err)
+	}
+	env := in.gitEnv(sb)
+	env["ROLLBENCH_MAX_PATCH"] = strconv.Itoa(maxPatch)
 	if _, err := runScript(ctx, sb, takePatchScript, env, patchLimit); err != nil {
 		return nil, fmt.Errorf("take patch of %s: %w", in.ID, err)
 	}
-	patch, err := sb.ReadFile(ctx, patchFile)
+	patch, err := sb.ReadFile(ctx, in.patchPath(sb))
 	if err != nil {
 		return nil, fmt.Errorf("take patch of %s: %w", in.ID, err)
 	}
@@ -48,14 +52,18 @@ func (in *Instance) TakePatch(ctx context.Context, sb sandbox.Sandbox) ([]byte, 
 
 // apply changes a prepared repository by the patch. errNoApply (wrapped) is
 // the patch's fault; any other error is the sandbox's.
-func apply(ctx context.Context, sb sandbox.Sandbox, patch []byte) error {
+func (in *Instance) apply(ctx context.Context, sb sandbox.Sandbox, patch []byte) error {
 	if len(bytes.TrimSpace(patch)) == 0 {
 		return nil
 	}
-	if err := sb.WriteFile(ctx, patchFile, patch, 0o644); err != nil {
+	if err := in.known(ctx, sb); err != nil {
 		return err
 	}
-	env := map[string]string{"ROLLBENCH_LENIENT": ""}
+	if err := sb.WriteFile(ctx, in.patchPath(sb), patch, 0o644); err != nil {
+		return err
+	}
+	env := in.gitEnv(sb)
+	env["ROLLBENCH_LENIENT"] = ""
 	if staysInside(patch) {
 		env["ROLLBENCH_LENIENT"] = "1"
 	}

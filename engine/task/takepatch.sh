@@ -1,11 +1,12 @@
 # Runs in the workdir: writes the difference to the base state to
 # .git/rollbench.patch. The working tree, the index and the object store that
-# the policy sees stay as they are.
+# the policy sees stay as they are. $ROLLBENCH_GIT is a folder to use instead of .git.
 set -eu
 export LC_ALL=C
 fail() { echo "rollbench: $*"; exit 3; }
-[ -d .git ] || fail "the repository is gone: .git was removed"
-export GIT_DIR="$PWD/.git" GIT_WORK_TREE="$PWD"
+gd=${ROLLBENCH_GIT:-$PWD/.git}
+[ -d "$gd" ] || fail "the repository is gone: .git was removed"
+export GIT_DIR="$gd" GIT_WORK_TREE="$PWD"
 base=$(git rev-parse -q --verify "refs/rollbench/base^{commit}") || fail "the repository's base commit is gone"
 tmp="$GIT_DIR/rollbench.$$"
 trap 'rm -rf "$tmp"' EXIT
