@@ -3,6 +3,7 @@ package task
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -65,7 +66,7 @@ func (h *host) Exec(ctx context.Context, c sandbox.Command) (sandbox.Result, err
 	}
 	defer stop()
 	cmd := exec.CommandContext(run, argv[0], argv[1:]...)
-	cmd.Dir, cmd.WaitDelay, cmd.Stdin = h.work, time.Second, bytes.NewReader(c.Stdin)
+	cmd.Dir, cmd.WaitDelay, cmd.Stdin = cmp.Or(c.Dir, h.work), time.Second, bytes.NewReader(c.Stdin)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.Path("/home"), "LANG=C.UTF-8"}
 	for _, env := range []map[string]string{h.env, c.Env} {
 		for k, v := range env {
