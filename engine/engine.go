@@ -120,6 +120,7 @@ type trajectory struct {
 	evalLog  []byte             // of a verifier that could not be run
 	over     bool               // the loop ended in an earlier part, the patch was not taken
 	ran      bool               // the run stage ended in an earlier part
+	patched  bool               // its patch, and the signs in it, were recorded in an earlier part
 	place    *place             // the open sandbox
 	done     atomic.Bool        // it has ended
 }
@@ -215,6 +216,7 @@ func (e *Engine) core() *dispatch.Core {
 	}
 	order := dispatch.Arrange(dispatch.Order(d.Order), groups, e.opt.History)
 	core := dispatch.NewCore(dispatch.Policy(d.Type), d.Limits(), len(e.items), order)
+	core.KeepIf(func(it dispatch.Item) bool { return e.at(it).in.Grading() == task.InPlace })
 	for i, t := range e.items {
 		switch {
 		case t.skip:
@@ -229,15 +231,24 @@ func (e *Engine) core() *dispatch.Core {
 // recall reads what an interrupted part of the run left of a trajectory.
 func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Trajectory, before *past) error {
 	var err error
-	if row.Reward == nil && !t.in.NeedsPatch() && row.Finish != "" && sessions.FinishReason(row.Finish).Rule().Evaluated {
-		t.ran = true // its answer is in the session
-		return nil
+	if row.Reward == nil && row.Finish != "" && sessions.FinishReason(row.Finish).Rule().Evaluated {
+		switch t.in.Grading() {
+		case task.ByAnswer:
+			t.ran = true // its answer is in the session
+			return nil
+		case task.ByArtifacts:
+			if t.ran = e.collected(t); t.ran {
+				return nil
+			}
+		case task.ByPatch:
+			if row.HasPatch {
+				t.ran = true
+				t.patch, err = e.store.Patch(ctx, t.key)
+				return err
+			}
+		}
 	}
-	if row.Reward == nil && row.HasPatch && row.Finish != "" && sessions.FinishReason(row.Finish).Rule().Evaluated {
-		t.ran = true
-		t.patch, err = e.store.Patch(ctx, t.key)
-		return err
-	}
+	t.patched = row.HasPatch
 	if row.Finish != "" {
 		switch reason := sessions.FinishReason(row.Finish); {
 		case row.Reward != nil:
@@ -250,7 +261,7 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 			t.settle(sessions.Failed)
 			return nil
 		}
-		t.over = true // its patch is taken once its sandbox is brought back
+		t.over = true // the run stage ends once its sandbox is brought back
 	}
 	t.injected, t.budget, t.runs = before.unsent[t.key], before.budgets[t.key], before.handRuns(before.now(t.key))
 	t.shelled, t.stop = before.shells[t.key], before.stop(t.key)
@@ -273,7 +284,7 @@ func (t *trajectory) settle(s sessions.State) {
 func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) error {
 	t.attempt++
 	turns, budget := t.turns, t.budget
-	t.turns, t.injected, t.over = nil, nil, false
+	t.turns, t.injected, t.over, t.patched = nil, nil, false, false
 	t.budget, t.runs, t.shelled, t.stop = sessions.Budget{}, nil, false, nil
 	events := []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})}
 	if t.fork != nil { // again where it was forked

@@ -35,6 +35,7 @@ func (e *Engine) conclude(t *trajectory, s sessions.State, w sessions.Write) {
 	t.gate.End()
 	t.done.Store(true)
 	t.patch, t.turns, t.evalLog = nil, nil, nil
+	e.dropArtifacts(t)
 	e.streams.drop(t.key)
 	e.pace.mark(time.Now(), s == sessions.Cancelled)
 }

@@ -175,7 +175,11 @@ func (e *Engine) namelessSpec(t *trajectory) sandbox.Spec {
 
 // spec of a sandbox for an instance, in the size that the configuration gives it.
 func (c Sandbox) spec(in *task.Instance, kind sandbox.Kind, mounts []sandbox.Mount) sandbox.Spec {
-	spec := in.Spec(kind)
+	return c.sized(in.Spec(kind), mounts)
+}
+
+// sized is a spec in the size that the configuration gives it, with its mounts.
+func (c Sandbox) sized(spec sandbox.Spec, mounts []sandbox.Mount) sandbox.Spec {
 	if c.CPUs > 0 {
 		spec.CPUs = c.CPUs
 	}
@@ -209,11 +213,15 @@ func (e *Engine) wanted() []pool.Wanted {
 
 // open a sandbox of the trajectory for a purpose.
 func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandbox.Sandbox, error) {
-	e.streams.of(t.key).at(fmt.Sprintf("a %s sandbox to open", t.kind))
 	spec := e.spec(t, purpose)
 	if snap := t.fork.snapshot(); snap != nil && purpose == "run" {
 		spec.From = snap.id
 	}
+	return e.openSpec(ctx, t, purpose, spec)
+}
+
+func (e *Engine) openSpec(ctx context.Context, t *trajectory, purpose string, spec sandbox.Spec) (sandbox.Sandbox, error) {
+	e.streams.of(t.key).at(fmt.Sprintf("a %s sandbox to open", t.kind))
 	sb, err := e.pool.Open(ctx, e.opt.Providers[t.kind], spec)
 	if err != nil {
 		return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
@@ -237,8 +245,7 @@ func (e *Engine) closePlace(t *trajectory) {
 }
 
 func (e *Engine) closeTools(t *trajectory) {
-	e.sources.close(t.key)
-	e.desks.close(t.key)
+	e.closeLooks(t)
 	if t.place.tools == nil {
 		return
 	}
@@ -246,6 +253,12 @@ func (e *Engine) closeTools(t *trajectory) {
 		e.opt.Log.Warn("close tools", "trajectory", t.key.String(), "error", err)
 	}
 	t.place.tools = nil
+}
+
+// closeLooks lets nobody look, or work, in the run sandbox any more.
+func (e *Engine) closeLooks(t *trajectory) {
+	e.sources.close(t.key)
+	e.desks.close(t.key)
 }
 
 // closeSandbox removes a sandbox. One that cannot be removed is said so in the

@@ -1,8 +1,12 @@
 package engine
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -42,12 +46,17 @@ func TestRepeatsTogether(t *testing.T) {
 // flaky has a verifier that finds half of the reward.
 type flaky struct{ sandbox.Sandbox }
 
-func (f flaky) ReadFile(ctx context.Context, path string) ([]byte, error) {
-	data, err := f.Sandbox.ReadFile(ctx, path)
-	if err == nil && strings.HasSuffix(path, "reward.txt") {
-		data = []byte("0.5\n")
+func (f flaky) CopyOut(ctx context.Context, path string) (io.ReadCloser, error) {
+	if !strings.HasSuffix(path, "reward.json") {
+		return f.Sandbox.CopyOut(ctx, path)
 	}
-	return data, err
+	var packed bytes.Buffer
+	w := tar.NewWriter(&packed)
+	err := w.WriteHeader(&tar.Header{Name: "reward.json", Typeflag: tar.TypeReg, Mode: 0o644, Size: 4})
+	if err == nil {
+		_, err = w.Write([]byte("0.5\n"))
+	}
+	return io.NopCloser(&packed), errors.Join(err, w.Close())
 }
 
 type closes struct {

@@ -48,11 +48,16 @@ func (s *stages) Init(ctx context.Context, it dispatch.Item) bool {
 	return false
 }
 
-// Run is the agent loop; it closes the sandbox once the patch is taken.
+// Run is the agent loop; it closes the sandbox once the patch is taken, unless the
+// verifier works in it.
 func (s *stages) Run(ctx context.Context, it dispatch.Item) (eval bool) {
 	e := s.engine()
 	t := e.at(it)
-	defer e.closePlace(t)
+	defer func() {
+		if !eval || t.in.Grading() != task.InPlace {
+			e.closePlace(t)
+		}
+	}()
 	if ctx.Err() != nil {
 		return e.interrupted(ctx, t)
 	}
@@ -61,7 +66,7 @@ func (s *stages) Run(ctx context.Context, it dispatch.Item) (eval bool) {
 		return false
 	}
 	if t.over {
-		return e.takePatch(ctx, t)
+		return e.endRun(ctx, t)
 	}
 	l := e.loop(t, it)
 	r := &route{engine: e, t: t}
@@ -78,13 +83,14 @@ func (s *stages) Run(ctx context.Context, it dispatch.Item) (eval bool) {
 		e.conclude(t, sessions.Failed, sessions.Write{})
 		return false
 	}
-	return e.takePatch(ctx, t)
+	return e.endRun(ctx, t)
 }
 
-// Eval runs the verifier in a fresh sandbox.
+// Eval runs the verifier.
 func (s *stages) Eval(ctx context.Context, it dispatch.Item) {
 	e := s.engine()
 	t := e.at(it)
+	defer e.closePlace(t)
 	if ctx.Err() != nil {
 		e.interrupted(ctx, t)
 		return
@@ -191,12 +197,21 @@ type slot struct {
 func (s slot) Hold()                                        { s.live.Hold(s.it) }
 func (s slot) Want(ctx context.Context, waits func()) error { return s.live.Want(ctx, s.it, waits) }
 
+// endRun ends the run stage, with what the verifier is to look at. It reports whether
+// there is anything.
+func (e *Engine) endRun(ctx context.Context, t *trajectory) (eval bool) {
+	switch t.in.Grading() {
+	case task.ByAnswer:
+		return e.handOver(ctx, t)
+	case task.InPlace, task.ByArtifacts:
+		return e.leave(ctx, t)
+	}
+	return e.takePatch(ctx, t)
+}
+
 // takePatch ends the run stage: the patch decides whether there is anything
 // to evaluate.
 func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
-	if !t.in.NeedsPatch() {
-		return e.handOver(ctx, t)
-	}
 	e.closeTools(t) // nothing of theirs may change files meanwhile
 	e.streams.of(t.key).at("the patch to be taken")
 	patch, left, err := e.patchOf(ctx, t)
@@ -216,18 +231,15 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 		return false
 	}
 	t.patch = patch
-	files := strings.Count("\n"+string(patch), "\ndiff --git ")
 	now := time.Now()
-	w := sessions.Write{Key: t.key, Attempt: t.attempt, Patch: patch, Events: []sessions.Event{
-		sessions.NewEvent(now, t.key, sessions.KindPatch, sessions.PatchTaken{Bytes: len(patch), Files: files}),
-	}}
+	w := sessions.Write{Key: t.key, Attempt: t.attempt, Patch: patch, Events: []sessions.Event{patchTaken(t, patch)}}
 	if w.Patch == nil {
 		w.Patch = []byte{}
 	}
 	if len(left) > 0 {
-		w.Events = append(w.Events, sessions.NewEvent(now, t.key, sessions.KindWarning, sessions.Warning{Text: "left out of the patch: " + line(errors.New(strings.Join(left, ", ")))}))
+		w.Events = append(w.Events, warning(t, leftOut(left)))
 	}
-	w.Events = append(w.Events, e.signs(ctx, t, patch)...)
+	w.Events = append(w.Events, e.signs(ctx, t, patch, nil)...)
 	if len(patch) == 0 {
 		zero := 0.0
 		w.Events = append(w.Events,
@@ -245,6 +257,16 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 	return true
 }
 
+// leftOut tells of files that are not in the patch.
+func leftOut(files []string) string {
+	return "left out of the patch: " + line(errors.New(strings.Join(files, ", ")))
+}
+
+func patchTaken(t *trajectory, patch []byte) sessions.Event {
+	files := strings.Count("\n"+string(patch), "\ndiff --git ")
+	return sessions.NewEvent(time.Now(), t.key, sessions.KindPatch, sessions.PatchTaken{Bytes: len(patch), Files: files})
+}
+
 // patchOf takes the patch after all that the policy left running was ended: it
 // could change files meanwhile, or leave no room for another process.
 func (e *Engine) patchOf(ctx context.Context, t *trajectory) (patch []byte, left []string, err error) {
@@ -257,29 +279,40 @@ func (e *Engine) patchOf(ctx context.Context, t *trajectory) (patch []byte, left
 	return t.in.TakePatch(ctx, t.place.sb)
 }
 
-// verify once, in a fresh sandbox. An error means that the verifier could not run:
-// the reward stays absent.
+// verify once. An error means that the verifier could not run: the reward stays absent.
 func (e *Engine) verify(ctx context.Context, t *trajectory) (verdict task.Verdict, err error) {
-	if !t.in.NeedsPatch() && !t.in.RunsAnswer() {
-		verdict, err = e.judge(ctx, t, nil)
-	} else {
-		sb, failed := e.open(ctx, t, "eval")
-		if failed != nil {
-			return verdict, failed
+	switch fresh := e.spec(t, "eval"); t.in.Grading() {
+	case task.ByAnswer:
+		if !t.in.RunsAnswer() {
+			verdict, err = e.judge(ctx, t, nil)
+			break
 		}
-		defer e.closeSandbox(t, "eval", sb)
-		if shown := e.showVerifier(t, sb); t.in.NeedsPatch() {
-			verdict, err = t.in.Verify(ctx, shown, t.patch)
-		} else {
-			verdict, err = e.judge(ctx, t, shown)
-		}
-		e.streams.of(t.key).Doing(0, "")
+		verdict, err = e.inSandbox(ctx, t, fresh, func(sb sandbox.Sandbox) (task.Verdict, error) { return e.judge(ctx, t, sb) })
+	case task.InPlace:
+		verdict, err = e.verifyInPlace(ctx, t)
+	case task.ByArtifacts:
+		verdict, err = e.verifyArtifacts(ctx, t)
+	default:
+		verdict, err = e.inSandbox(ctx, t, fresh, func(sb sandbox.Sandbox) (task.Verdict, error) {
+			return t.in.Verify(ctx, sb, t.patch)
+		})
 	}
 	if err == nil && verdict.Broken {
 		t.evalLog = verdict.Log
 		err = errors.New(verdict.Note)
 	}
 	return verdict, err
+}
+
+// inSandbox has a verifier work in a fresh sandbox.
+func (e *Engine) inSandbox(ctx context.Context, t *trajectory, spec sandbox.Spec, verify func(sandbox.Sandbox) (task.Verdict, error)) (task.Verdict, error) {
+	sb, err := e.openSpec(ctx, t, "eval", spec)
+	if err != nil {
+		return task.Verdict{}, err
+	}
+	defer e.closeSandbox(t, "eval", sb)
+	defer e.streams.of(t.key).Doing(0, "")
+	return verify(e.showVerifier(t, sb))
 }
 
 // concludeVerdict records what the verifier found.
@@ -299,10 +332,12 @@ func (e *Engine) retry(ctx context.Context, t *trajectory, stage dispatch.Stage,
 	wait := time.Duration(e.opt.Config.Limits.Backoff)
 	for n := 1; ; n++ {
 		err := do()
-		if err == nil || ctx.Err() != nil || n > e.opt.Config.Limits.Retries {
+		if err == nil || ctx.Err() != nil || n > e.opt.Config.Limits.Retries || t.in.Grading() == task.InPlace && stage == dispatch.Eval && errors.Is(err, sandbox.ErrLost) {
 			return err
 		}
-		e.closePlace(t)
+		if stage != dispatch.Eval { // what the policy left is all there is of it
+			e.closePlace(t)
+		}
 		text := fmt.Sprintf("%s failed (%d of %d tries): %s; trying again in %v", stage, n, 1+e.opt.Config.Limits.Retries, line(err), wait)
 		if err := e.commit(ctx, t.key, sessions.KindWarning, sessions.Warning{Text: text}); err != nil {
 			return err

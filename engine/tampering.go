@@ -10,10 +10,10 @@ import (
 	"rollbench/sessions"
 )
 
-// signs of tampering that the run stage left, as the event that tells of them; none
+// signs of tampering that the run stage left, in the patch, in calls and those given, as the event that tells of them; none
 // where there are none. That they could not be looked for is a warning: the patch is
 // there, and the verdict does not depend on them.
-func (e *Engine) signs(ctx context.Context, t *trajectory, patch []byte) []sessions.Event {
+func (e *Engine) signs(ctx context.Context, t *trajectory, patch []byte, left []task.Sign) []sessions.Event {
 	turns, err := e.store.Turns(ctx, t.key, t.attempt, 0, 0, false)
 	var found []task.Sign
 	if err == nil {
@@ -22,6 +22,7 @@ func (e *Engine) signs(ctx context.Context, t *trajectory, patch []byte) []sessi
 	if err != nil {
 		return []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindWarning, sessions.Warning{Text: "signs of tampering were not looked for: " + line(err)})}
 	}
+	found = append(found, left...)
 	if len(found) == 0 {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
+	"os"
 	"sync"
 	"time"
 
@@ -73,7 +73,11 @@ type trial struct {
 	sb    sandbox.Sandbox // of a reference that is being applied
 	patch []byte
 	left  []string // files that the patch leaves out
-	began time.Time
+	// packed is what was collected for a verifier with a sandbox of its own, a file
+	// without a name; unfit is the verdict of a patch that does not apply there.
+	packed *os.File
+	unfit  *task.Verdict
+	began  time.Time
 }
 
 // NewTrials checks that each instance has a sandbox on this machine.
@@ -97,7 +101,9 @@ func NewTrials(ctx context.Context, o TrialOptions) (*Trials, error) {
 		t.items = append(t.items, x)
 	}
 	d := o.Config.Dispatcher
-	t.live = dispatch.NewLive(dispatch.NewCore(dispatch.Policy(d.Type), d.Limits(), len(t.items), nil), (*trialStages)(t))
+	core := dispatch.NewCore(dispatch.Policy(d.Type), d.Limits(), len(t.items), nil)
+	core.KeepIf(func(it dispatch.Item) bool { return t.items[it].inPlace() })
+	t.live = dispatch.NewLive(core, (*trialStages)(t))
 	return t, nil
 }
 
@@ -106,6 +112,7 @@ func (t *Trials) Run(ctx context.Context) error {
 	err := t.live.Run(ctx)
 	for _, x := range t.items { // of those that waited between stages
 		t.leave(x)
+		t.forget(x)
 	}
 	return err
 }
@@ -114,11 +121,21 @@ func (t *Trials) Run(ctx context.Context) error {
 func (t *Trials) Snapshot() dispatch.Snapshot { return t.live.Snapshot() }
 
 // trialStages is Trials as the dispatcher sees it. Every trial goes through all
-// stages, so that those of an instance stay together; only a reference has work
-// to do before eval.
+// stages, so that those of an instance stay together.
 type trialStages Trials
 
-// Init opens a sandbox for the reference solution.
+// inPlace says whether the verifier works in the sandbox that the reference was applied in.
+func (x *trial) inPlace() bool {
+	return x.Kind == Reference && x.Instance.Grading() == task.InPlace
+}
+
+// needsRun says whether there is something to do before eval: a reference is applied,
+// and a separate verifier gets what is collected.
+func (x *trial) needsRun() bool {
+	return x.Instance.NeedsPatch() && (x.Kind == Reference || x.Instance.Grading() == task.ByArtifacts)
+}
+
+// Init opens a sandbox to apply the reference solution in, or the patch.
 func (s *trialStages) Init(ctx context.Context, it dispatch.Item) bool {
 	t := (*Trials)(s)
 	x := t.items[it]
@@ -126,40 +143,83 @@ func (s *trialStages) Init(ctx context.Context, it dispatch.Item) bool {
 		return false
 	}
 	x.began = time.Now()
-	if x.Kind != Reference || !x.Instance.NeedsPatch() {
+	if !x.needsRun() {
 		return true
 	}
 	limit := time.Duration(t.opt.Config.Limits.Init)
 	return t.within(ctx, x, "limits.init", limit, func(ctx context.Context) (err error) {
-		if x.sb, err = t.open(ctx, x, "solve"); err != nil {
+		if x.sb, err = t.open(ctx, x, "solve", t.opt.Config.Sandbox.spec(x.Instance, x.kind, t.mounts)); err != nil {
 			return err
 		}
 		return x.Instance.Prepare(ctx, x.sb)
 	})
 }
 
-// Run applies the reference solution and takes its patch, as a policy's is taken.
+// Run applies the reference solution and takes of it what the verifier is to get, as of a
+// policy's work.
 func (s *trialStages) Run(ctx context.Context, it dispatch.Item) bool {
 	t := (*Trials)(s)
 	x := t.items[it]
-	defer t.leave(x)
 	if x.sb == nil {
 		return ctx.Err() == nil
 	}
-	err := x.Instance.Solve(ctx, x.sb)
-	if sweeper, ok := x.sb.(sandbox.Sweeper); ok && err == nil {
-		err = sweeper.Sweep(ctx)
+	err := t.work(ctx, x)
+	if err == nil && x.inPlace() {
+		return true
 	}
-	if err == nil {
-		x.patch, x.left, err = x.Instance.TakePatch(ctx, x.sb)
-	}
+	defer t.leave(x)
 	return t.went(ctx, x, err)
 }
 
-// Eval runs the verifier in a fresh sandbox.
+func (t *Trials) work(ctx context.Context, x *trial) (err error) {
+	switch x.Kind {
+	case Reference:
+		err = x.Instance.Solve(ctx, x.sb)
+	case Given:
+		err = x.Instance.Apply(ctx, x.sb, x.patch)
+		if v, unfit := task.Unfit(err); unfit {
+			x.unfit = &v
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	switch x.Instance.Grading() {
+	case task.ByPatch:
+		if sweeper, ok := x.sb.(sandbox.Sweeper); ok {
+			err = sweeper.Sweep(ctx)
+		}
+		if err == nil {
+			x.patch, x.left, err = x.Instance.TakePatch(ctx, x.sb)
+		}
+	case task.ByArtifacts:
+		err = t.collect(ctx, x)
+	}
+	return err
+}
+
+// collect what a separate verifier gets in a file that has no name.
+func (t *Trials) collect(ctx context.Context, x *trial) (err error) {
+	if x.packed, err = os.CreateTemp("", "rollbench-artifacts-"); err != nil {
+		return err
+	}
+	if err = os.Remove(x.packed.Name()); err != nil {
+		return err
+	}
+	notes, err := x.Instance.Collect(ctx, x.sb, x.packed)
+	for _, note := range notes {
+		t.note(fmt.Sprintf("%s, %s: %s", x.Instance.ID, x.Kind, note))
+	}
+	return err
+}
+
+// Eval runs the verifier.
 func (s *trialStages) Eval(ctx context.Context, it dispatch.Item) {
 	t := (*Trials)(s)
 	x := t.items[it]
+	defer t.leave(x)
+	defer t.forget(x)
 	if ctx.Err() != nil {
 		return
 	}
@@ -173,7 +233,7 @@ func (s *trialStages) Eval(ctx context.Context, it dispatch.Item) {
 	})
 	if ok {
 		if len(x.left) > 0 {
-			verdict.Note += "; left out of the patch: " + line(errors.New(strings.Join(x.left, ", ")))
+			verdict.Note += "; " + leftOut(x.left)
 		}
 		t.tell(Tried{Trial: x.Trial, Verdict: verdict, Wall: verdict.Wall})
 	}
@@ -201,15 +261,33 @@ func (t *Trials) verify(ctx context.Context, x *trial) (verdict task.Verdict, er
 	if !x.Instance.NeedsPatch() && !x.Instance.RunsAnswer() {
 		return x.Instance.VerifyAnswer(ctx, nil, answer)
 	}
-	sb, err := t.open(ctx, x, "eval")
+	switch {
+	case x.Instance.RunsAnswer():
+		return t.inFresh(ctx, x, t.opt.Config.Sandbox.spec(x.Instance, x.kind, t.mounts), func(sb sandbox.Sandbox) (task.Verdict, error) {
+			return x.Instance.VerifyAnswer(ctx, sb, answer)
+		})
+	case x.unfit != nil:
+		return *x.unfit, nil
+	case x.inPlace():
+		return x.Instance.VerifyInPlace(ctx, x.sb)
+	case x.Instance.Grading() == task.ByArtifacts:
+		return t.inFresh(ctx, x, t.opt.Config.Sandbox.sized(x.Instance.VerifierSpec(), t.mounts), func(sb sandbox.Sandbox) (task.Verdict, error) {
+			return x.Instance.VerifyArtifacts(ctx, sb, x.packed)
+		})
+	}
+	return t.inFresh(ctx, x, t.opt.Config.Sandbox.spec(x.Instance, x.kind, t.mounts), func(sb sandbox.Sandbox) (task.Verdict, error) {
+		return x.Instance.Verify(ctx, sb, x.patch)
+	})
+}
+
+// inFresh has the verifier work in a sandbox of its own.
+func (t *Trials) inFresh(ctx context.Context, x *trial, spec sandbox.Spec, verify func(sandbox.Sandbox) (task.Verdict, error)) (task.Verdict, error) {
+	sb, err := t.open(ctx, x, "eval", spec)
 	if err != nil {
-		return verdict, err
+		return task.Verdict{}, err
 	}
 	defer t.close(x, sb)
-	if x.Instance.RunsAnswer() {
-		return x.Instance.VerifyAnswer(ctx, sb, answer)
-	}
-	return x.Instance.Verify(ctx, sb, x.patch)
+	return verify(sb)
 }
 
 // within does a stage's work under its limit, again where it failed. It reports
@@ -227,7 +305,9 @@ func (t *Trials) within(ctx context.Context, x *trial, name string, limit time.D
 		case ctx.Err() == nil && limited.Err() != nil:
 			err = fmt.Errorf("it took longer than %s = %v: %w", name, limit, err)
 		case ctx.Err() == nil && n <= c.Retries:
-			t.leave(x)
+			if !x.inPlace() || name == "limits.init" { // what a reference left is all there is of it
+				t.leave(x)
+			}
 			t.note(fmt.Sprintf("%s, %s: try %d of %d failed: %s", x.Instance.ID, x.Kind, n, 1+c.Retries, line(err)))
 			if waited(limited, wait) {
 				wait *= 2
@@ -269,8 +349,7 @@ func (t *Trials) went(ctx context.Context, x *trial, err error) bool {
 	return false
 }
 
-func (t *Trials) open(ctx context.Context, x *trial, purpose string) (sandbox.Sandbox, error) {
-	spec := t.opt.Config.Sandbox.spec(x.Instance, x.kind, t.mounts)
+func (t *Trials) open(ctx context.Context, x *trial, purpose string, spec sandbox.Spec) (sandbox.Sandbox, error) {
 	spec.Name = fmt.Sprintf("%s.%s.%s.%d.%s", t.opt.Label, x.Instance.ID, x.Kind, x.Repeat, purpose)
 	spec.Labels = map[string]string{"run": t.opt.Label, "trajectory": x.Instance.ID}
 	spec.Progress = func(text string) {
@@ -291,6 +370,17 @@ func (t *Trials) leave(x *trial) {
 		t.close(x, x.sb)
 		x.sb = nil
 	}
+}
+
+// forget what was collected.
+func (t *Trials) forget(x *trial) {
+	if x.packed == nil {
+		return
+	}
+	if err := x.packed.Close(); err != nil {
+		t.note(fmt.Sprintf("%s: close the artifacts: %v", x.Instance.ID, err))
+	}
+	x.packed = nil
 }
 
 func (t *Trials) close(x *trial, sb sandbox.Sandbox) {

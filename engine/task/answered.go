@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"rollbench/sandbox"
 )
@@ -56,9 +55,7 @@ func (in *Instance) VerifyAnswer(ctx context.Context, sb sandbox.Sandbox, answer
 	if !ok {
 		return Verdict{}, fmt.Errorf("verify %s: its verifier needs a patch", in.ID)
 	}
-	start := time.Now()
-	verdict, err := a.judge(ctx, in, sb, answer)
-	return in.settle(ctx, start, verdict, err)
+	return in.judged(ctx, func() (Verdict, error) { return a.judge(ctx, in, sb, answer) })
 }
 
 // HasReference reports whether a solution is known that must pass.

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"rollbench/engine/task/compose"
 	"rollbench/sandbox"
@@ -70,7 +71,7 @@ func (t *together) image(in *Instance, dir, given string, o Options) (dockerfile
 	case t.own.Build == nil && given != "":
 		in.Image = given
 	case dockerfile != "":
-		in.Image, in.Build, err = in.built(t.folder, in.ID, b, o)
+		in.Image, in.Build, err = built(t.folder, in.ID, b, in.BuildLimit, o)
 	default:
 		in.Image = t.own.Image
 	}
@@ -78,7 +79,7 @@ func (t *together) image(in *Instance, dir, given string, o Options) (dockerfile
 }
 
 // built names an image and says how to build it.
-func (in *Instance) built(folder fs.FS, name string, b *compose.Build, o Options) (string, *sandbox.Build, error) {
+func built(folder fs.FS, name string, b *compose.Build, limit time.Duration, o Options) (string, *sandbox.Build, error) {
 	context, err := buildContext(folder, b.Context)
 	if err != nil {
 		return "", nil, err
@@ -88,7 +89,7 @@ func (in *Instance) built(folder fs.FS, name string, b *compose.Build, o Options
 		args = map[string]string{}
 	}
 	maps.Copy(args, o.BuildArgs)
-	hashed, made := args, &sandbox.Build{Context: func() (io.ReadCloser, error) { return tarFolder(context), nil }, Args: args, Timeout: in.BuildLimit}
+	hashed, made := args, &sandbox.Build{Context: func() (io.ReadCloser, error) { return tarFolder(context), nil }, Args: args, Timeout: limit}
 	if b.Dockerfile != "Dockerfile" || b.Target != "" {
 		made.Dockerfile, made.Target = b.Dockerfile, b.Target
 		hashed = maps.Clone(args)
@@ -171,7 +172,7 @@ func (t *together) companion(in *Instance, s *compose.Service, o Options) (c san
 	case s.Image == mainImage:
 		c.Image, c.Build = in.Image, in.Build
 	case s.Build != nil:
-		if c.Image, c.Build, err = in.built(t.folder, in.ID+"-"+s.Name, s.Build, o); err != nil {
+		if c.Image, c.Build, err = built(t.folder, in.ID+"-"+s.Name, s.Build, in.BuildLimit, o); err != nil {
 			err = fmt.Errorf("%s: service %s: build: %w", t.file, s.Name, err)
 		}
 	}
@@ -274,8 +275,6 @@ func (f *folders) of(s *compose.Service) (files []sandbox.File, mounts []sandbox
 	}
 	return files, mounts, tmpfs, nil
 }
-
-func (f *folders) file_() string { return f.together.file }
 
 // share a volume; an unnamed one is the service's own.
 func (f *folders) share(name string, m compose.Mount) sandbox.Volume {

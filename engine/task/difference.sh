@@ -7,8 +7,8 @@ export LC_ALL=C
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
 fail() { echo "rollbench: $*"; exit 3; }
 gone() { echo "rollbench: the repository is gone: $*"; exit 5; }
-[ -d .git ] || gone ".git was removed"
-real="$PWD/.git"
+real=${ROLLBENCH_GIT:-$PWD/.git} # what has the base
+[ -d "$real" ] || gone ".git was removed"
 base=$(cat "$real/refs/rollbench/base" 2>/dev/null || sed -n 's/ refs\/rollbench\/base$//p' "$real/packed-refs" 2>/dev/null || true)
 
 raw() { # git as if nobody had configured it

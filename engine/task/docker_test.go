@@ -2,6 +2,7 @@ package task
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (c *container) docker(ctx context.Context, stdin io.Reader, args ...string)
 }
 
 func (c *container) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.Result, error) {
-	args := []string{"exec", "-i", "-w", c.work}
+	args := []string{"exec", "-i", "-w", cmp.Or(cmd.Dir, c.work), "-u", strings.TrimPrefix(cmd.User, sandbox.ImageUser)}
 	for _, env := range []map[string]string{c.env, cmd.Env} {
 		for k, v := range env {
 			args = append(args, "-e", k+"="+v)
@@ -77,6 +78,15 @@ func (c *container) Stat(ctx context.Context, p string) (fs.FileInfo, error) {
 func (c *container) CopyIn(ctx context.Context, dst string, stream io.Reader) error {
 	_, err := c.run(ctx, stream, "tar", "-x", "-C", dst)
 	return err
+}
+
+func (c *container) CopyOut(ctx context.Context, p string) (io.ReadCloser, error) {
+	out, err := exec.CommandContext(ctx, "docker", "cp", c.id+":"+p, "-").Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = sandbox.ErrNotExist
+	}
+	return io.NopCloser(bytes.NewReader(out)), err
 }
 
 const testLabel = "rollbench.test=task"

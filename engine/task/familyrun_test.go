@@ -278,7 +278,7 @@ func TestArchiveRows(t *testing.T) {
 	}
 	tb := archived(t, map[string]string{"Dockerfile": "FROM x\n", "run-tests.sh": "true\n", "tests/a.py": "", "solution.sh": "true\n"}, true)
 	term, err := terminalOf(t, map[string]any{"task_id": "hello", "task_yaml": "instruction: Say hello.\n", "archive": []byte(tb)})
-	if err != nil || term.ID != "hello" || term.Instruction != "Say hello." || term.Workdir != "/app" || term.Reference.None() {
+	if err != nil || term.ID != "hello" || term.Instruction != "Say hello." || term.Workdir != "" || term.Reference.None() {
 		t.Errorf("%+v %v", term, err)
 	}
 	two := archived(t, map[string]string{"Dockerfile": "FROM x\n", "run-tests.sh": "true\n", "docker-compose.yaml": "services: {client: {}, db: {}}\n"}, true)

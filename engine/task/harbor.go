@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,9 @@ type harbor struct {
 	verifierEnv map[string]string
 	solutionEnv map[string]string
 	archive     bool
+	roles
+	// solutionMissing is a variable of this machine that only the solution needs.
+	solutionMissing error
 }
 
 // loadHarbor reads a task folder. Everything that can be wrong with a task is
@@ -49,7 +53,10 @@ func loadHarbor(folder fs.FS, id, origin string, o Options) (Instance, error) {
 	if err := kind.environments(&in, &m, o); err != nil {
 		return Instance{}, err
 	}
-	if err := harborImage(&in, folder, &m, o); err != nil {
+	if err := kind.takeRoles(&in, &m, o); err != nil {
+		return Instance{}, err
+	}
+	if err := kind.image(&in, &m, o); err != nil {
 		return Instance{}, err
 	}
 	if in.LocalOK && !kind.archive {
@@ -74,16 +81,16 @@ func (in *Instance) readTexts(folder fs.FS) (m manifest, err error) {
 	if strings.TrimSpace(in.Instruction) == "" {
 		return m, errors.New("instruction.md is empty; write what the agent has to do")
 	}
-	if !exists(folder, "tests/test.sh") {
+	in.Instruction = withoutCanary(in.Instruction)
+	if !m.separate() && !exists(folder, "tests/test.sh") {
 		return m, errors.New("tests/test.sh is missing; it must write the reward to /logs/verifier/reward.txt")
 	}
 	own := m.Metadata.Rollbench
 	in.LocalOK, in.Needs, in.TestCommand = own.Local, own.Needs, own.TestCommand
-	if m.saysNetwork() {
-		in.Network = m.network()
-	} else if !in.Network {
-		in.Warnings = append(in.Warnings, "task.toml: environment.allow_internet is not set: run without network; set it to true when the task needs one")
+	if !m.saysNetwork() && !in.Network {
+		in.Warnings = append(in.Warnings, "task.toml has no environment.network_mode: run without network, where Harbor gives one; set tasks.network = true to do so, too")
 	}
+	in.Network = m.policyNetwork(in.Network)
 	return m, nil
 }
 
@@ -92,13 +99,7 @@ func (in *Instance) takeLimits(m *manifest) (err error) {
 	in.AgentLimit = seconds(m.Agent.Timeout, 0)
 	in.VerifyLimit = seconds(m.Verifier.Timeout, defaultVerifyLimit)
 	in.BuildLimit = seconds(m.Environment.BuildTimeout, defaultBuildLimit)
-	if m.Environment.CPUs != nil {
-		in.CPUs = *m.Environment.CPUs
-	}
-	if in.MemoryMB, err = sizeMB("environment.memory", m.Environment.MemoryMB, m.Environment.Memory); err != nil {
-		return err
-	}
-	in.DiskMB, err = sizeMB("environment.storage", m.Environment.StorageMB, m.Environment.Storage)
+	in.CPUs, in.MemoryMB, in.DiskMB, err = m.Environment.limits("environment")
 	return err
 }
 
@@ -114,6 +115,10 @@ func (h *harbor) environments(in *Instance, m *manifest, o Options) error {
 		{"solution.env", m.Solution.Env, &h.solutionEnv},
 	} {
 		env, taken, err := expandEnv(t.table, t.env, o.Getenv)
+		if err != nil && t.table == "solution.env" { // no policy needs it
+			h.solutionMissing = err
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -123,10 +128,10 @@ func (h *harbor) environments(in *Instance, m *manifest, o Options) error {
 	return nil
 }
 
-// harborImage decides what to run: what a compose file builds, docker_image, else
-// the Dockerfile.
-func harborImage(in *Instance, folder fs.FS, m *manifest, o Options) error {
-	t, err := harborCompose(in, folder, m, o)
+// image decides what the policy's sandbox runs: what a compose file builds,
+// docker_image, else the Dockerfile.
+func (h *harbor) image(in *Instance, m *manifest, o Options) error {
+	t, err := harborCompose(in, h.folder, m, o)
 	if err != nil {
 		return err
 	}
@@ -138,10 +143,13 @@ func harborImage(in *Instance, folder fs.FS, m *manifest, o Options) error {
 		return errors.New("environment/Dockerfile is missing and task.toml has no environment.docker_image; one of them must say what to run")
 	}
 	given := m.Environment.Workdir
-	if given == "" && path.IsAbs(t.own.Workdir) && path.Clean(t.own.Workdir) != "/" {
+	if given == "" && path.IsAbs(t.own.Workdir) {
 		given = t.own.Workdir
 	}
-	in.Workdir = workdir(in, given, dockerfile)
+	if in.Workdir, err = h.workdir(in, given, dockerfile); err != nil {
+		return err
+	}
+	h.upload = m.Environment.Image != "" && t.project == nil && !h.archive && exists(h.folder, "environment") && !exists(h.folder, "environment/Dockerfile")
 	return t.take(in, o)
 }
 
@@ -161,18 +169,25 @@ func harborCompose(in *Instance, folder fs.FS, m *manifest, o Options) (*togethe
 	return readCompose(folder, "environment", compose.Options{Main: "main", AddMain: true, Vars: vars, Getenv: o.Getenv}, logs)
 }
 
-// workdir is task.toml's, else what the last stage of the Dockerfile ends with.
-// A WORKDIR with a variable in it cannot be told from here.
-func workdir(in *Instance, given, dockerfile string) string {
+// workdir is task.toml's, else the image's own: "" where the Dockerfile does not tell
+// it. A WORKDIR with a variable in it cannot be told from here, nor that of FROM. A
+// patch needs a folder below / in any case, and so does a local sandbox.
+func (h *harbor) workdir(in *Instance, given, dockerfile string) (string, error) {
 	if given != "" {
-		return path.Clean(given)
+		if given = path.Clean(given); given == "/" && h.graded == ByPatch {
+			return "", errors.New(`task.toml: environment.workdir is "/"; it must be a folder below it, or nothing can be told of what was changed`)
+		}
+		return given, nil
 	}
 	found := lastWorkdir(dockerfile)
-	if found == "" || found == "/" {
-		in.Warnings = append(in.Warnings, fmt.Sprintf("task.toml has no environment.workdir and the Dockerfile no usable WORKDIR: %s is used", defaultWorkdir))
-		return defaultWorkdir
+	if found == "/" && h.graded == ByPatch {
+		found = ""
 	}
-	return found
+	if found == "" && in.LocalOK {
+		in.Warnings = append(in.Warnings, fmt.Sprintf("task.toml has no environment.workdir and the Dockerfile no usable WORKDIR: %s is used", defaultWorkdir))
+		found = defaultWorkdir
+	}
+	return found, nil
 }
 
 // lastWorkdir is where the last stage of a Dockerfile ends, "" when it does not say.
@@ -266,4 +281,23 @@ func (h *harbor) lay(ctx context.Context, in *Instance, sb sandbox.Sandbox) (str
 		err = closeErr
 	}
 	return "", err
+}
+
+// canaryLine marks benchmark data, so that it can be found in training data. Harbor
+// keeps it from the policy.
+var canaryLine = regexp.MustCompile(`(?i)^(<!--.*canary.*-->|#.*canary.*)$`)
+
+// withoutCanary is an instruction without the marks that it begins with, and the blank
+// lines after them.
+func withoutCanary(text string) string {
+	for {
+		line, rest, more := strings.Cut(text, "\n")
+		if !canaryLine.MatchString(strings.TrimSpace(line)) {
+			break
+		}
+		if text = rest; !more {
+			break
+		}
+	}
+	return strings.TrimLeft(text, "\r\n")
 }

@@ -3,6 +3,7 @@ package task
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -30,7 +31,7 @@ func openHost(t testing.TB, in *Instance) *host {
 	spec := in.Spec(sandbox.Local)
 	h := &host{root: t.TempDir(), env: spec.Env}
 	h.work = h.Path(spec.Workdir)
-	for _, dir := range []string{h.work, h.Path("/tmp"), h.Path("/home")} {
+	for _, dir := range []string{h.work, h.Path("/tmp"), h.Path("/var/tmp"), h.Path("/home")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -65,10 +66,7 @@ func (h *host) Exec(ctx context.Context, c sandbox.Command) (sandbox.Result, err
 	}
 	defer stop()
 	cmd := exec.CommandContext(run, argv[0], argv[1:]...)
-	cmd.Dir, cmd.WaitDelay, cmd.Stdin = h.work, time.Second, bytes.NewReader(c.Stdin)
-	if c.Dir != "" {
-		cmd.Dir = c.Dir
-	}
+	cmd.Dir, cmd.WaitDelay, cmd.Stdin = cmp.Or(c.Dir, h.work), time.Second, bytes.NewReader(c.Stdin)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.Path("/home"), "LANG=C.UTF-8"}
 	for _, env := range []map[string]string{h.env, c.Env} {
 		for k, v := range env {
@@ -145,8 +143,13 @@ func (h *host) CopyIn(_ context.Context, dst string, stream io.Reader) error {
 	}
 }
 
-func (h *host) CopyOut(context.Context, string) (io.ReadCloser, error) {
-	return nil, errors.ErrUnsupported
+func (h *host) CopyOut(ctx context.Context, p string) (io.ReadCloser, error) {
+	file := h.file(p)
+	if _, err := os.Lstat(file); err != nil {
+		return nil, err
+	}
+	out, err := exec.CommandContext(ctx, "tar", "-C", filepath.Dir(file), "-cf", "-", filepath.Base(file)).Output()
+	return io.NopCloser(bytes.NewReader(out)), err
 }
 
 // sh runs a script in the workdir and fails the test when it fails.

@@ -39,7 +39,7 @@ func layouts() []layout {
 				return false, nil
 			}
 			dirs, err := foldersWith(os.DirFS(path), "run-tests.sh")
-			return len(dirs) > 0, err
+			return len(dirs) > 0 && (dirs[0] == "." || !isFile(filepath.Join(path, "task.toml"))), err
 		}, terminalFolders},
 		{"rows", ".parquet, .jsonl or .json", false, func(path string, folder bool) (bool, error) {
 			if !folder {

@@ -31,6 +31,9 @@ type Options struct {
 	// Verifier names how answers are graded, whatever the row's data_source; "":
 	// that decides.
 	Verifier string
+	// Verify says where tasks are graded that Harbor and terminal-bench grade in the
+	// policy's own sandbox: VerifyShared, or "", or VerifyFresh.
+	Verify string
 	// Ask is the judge of answers that no rule can grade; nil: their rows are bad.
 	Ask Asker
 	// Label names a field of rows that is kept with the instance, "" for none.

@@ -69,7 +69,6 @@ func TestHarborErrors(t *testing.T) {
 		`environment.memory is "much"; write a size such as "2G"`:                    more("memory = \"much\"\n"),
 		`environment.network_mode is "some"; it must be public`:                      more("network_mode = \"some\"\n"),
 		`environment.workdir is "app"; it must be an absolute path`:                  toml("[environment]\ndocker_image = \"i\"\nworkdir = \"app\"\n"),
-		`environment.workdir is "/"; it must be an absolute path below /`:            toml("[environment]\ndocker_image = \"i\"\nworkdir = \"/\"\n"),
 		"environment.env.KEY: variable NOT_SET is not set; export it":                more("[environment.env]\nKEY = \"x${NOT_SET}\"\n"),
 		`verifier.env.KEY: "${NOT_SET" has ${ without }`:                             more("[verifier.env]\nKEY = \"${NOT_SET\"\n"),
 	} {
@@ -211,7 +210,7 @@ PLAIN = "$x {y}"
 	if string(in.Reference.Patch) != "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n" || in.Reference.Script == nil {
 		t.Errorf("reference %q, %q", in.Reference.Patch, in.Reference.Script)
 	}
-	want := []string{`unknown key "environment.colour" is ignored`, "verifier.user is ignored", "environment.gpus is ignored", "verifier.env.KEY takes HAVE from"}
+	want := []string{`unknown key "environment.colour" is ignored`, "environment.gpus is ignored", "verifier.env.KEY takes HAVE from"}
 	for i, text := range want {
 		if len(in.Warnings) != len(want) || !strings.Contains(in.Warnings[i], text) {
 			t.Fatalf("warnings %q, want %q", in.Warnings, want)
@@ -246,8 +245,8 @@ func TestNetworkMustBeAskedFor(t *testing.T) {
 		"network_mode = \"no-network\"\nallow_internet = true\n": false, "network_mode = \"allowlist\"\nallowed_hosts = [\"a\"]\n": false,
 	} {
 		m, _, err := parseManifest("[environment]\n" + text)
-		if err != nil || m.network() != want {
-			t.Errorf("%q: network %v, %v", text, m.network(), err)
+		if err != nil || m.policyNetwork(false) != want {
+			t.Errorf("%q: network %v, %v", text, m.policyNetwork(false), err)
 		}
 	}
 }

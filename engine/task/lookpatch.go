@@ -22,7 +22,12 @@ const lookLimit = 20 * time.Second
 // of it, and how many there are. Binary files are named only. Nothing changes in what
 // the policy sees, which may be at work meanwhile.
 func (in *Instance) LookPatch(ctx context.Context, sb sandbox.Sandbox, limit int) (patch []byte, size int, err error) {
-	res, err := sb.Exec(ctx, sandbox.Command{Script: differenceScript + lookPatchScript, Env: map[string]string{"ROLLBENCH_MAX_LOOK": strconv.Itoa(limit)},
+	if err := in.known(ctx, sb); err != nil {
+		return nil, 0, fmt.Errorf("look at the changes of %s: %w", in.ID, err)
+	}
+	env := in.gitEnv(sb)
+	env["ROLLBENCH_MAX_LOOK"] = strconv.Itoa(limit)
+	res, err := sb.Exec(ctx, sandbox.Command{Script: differenceScript + lookPatchScript, Env: env,
 		Timeout: lookLimit, MaxOutput: 2*limit + 4096})
 	switch {
 	case err != nil:

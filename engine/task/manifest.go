@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,11 +16,11 @@ import (
 // manifest is task.toml. Fields of type any are accepted and not used; those
 // that would change a result are warned of by notHonoured.
 type manifest struct {
-	Version       any `toml:"version"`
-	SchemaVersion any `toml:"schema_version"`
-	Source        any `toml:"source"`
-	Artifacts     any `toml:"artifacts"`
-	Steps         any `toml:"steps"`
+	Version       any   `toml:"version"`
+	SchemaVersion any   `toml:"schema_version"`
+	Source        any   `toml:"source"`
+	Artifacts     []any `toml:"artifacts"`
+	Steps         []any `toml:"steps"`
 	Task          struct {
 		Name        any `toml:"name"`
 		Description any `toml:"description"`
@@ -36,44 +35,52 @@ type manifest struct {
 		} `toml:"rollbench"`
 	} `toml:"metadata"`
 	Agent struct {
-		Timeout     *float64 `toml:"timeout_sec"`
-		NetworkMode any      `toml:"network_mode"`
-		User        any      `toml:"user"`
+		Timeout      *float64 `toml:"timeout_sec"`
+		NetworkMode  string   `toml:"network_mode"`
+		AllowedHosts any      `toml:"allowed_hosts"`
+		User         any      `toml:"user"`
 	} `toml:"agent"`
 	Verifier struct {
-		Timeout     *float64          `toml:"timeout_sec"`
-		Env         map[string]string `toml:"env"`
-		User        any               `toml:"user"`
-		Mode        any               `toml:"environment_mode"`
-		Collect     any               `toml:"collect"`
-		Environment any               `toml:"environment"`
+		Timeout      *float64          `toml:"timeout_sec"`
+		NetworkMode  string            `toml:"network_mode"`
+		AllowedHosts any               `toml:"allowed_hosts"`
+		Env          map[string]string `toml:"env"`
+		User         any               `toml:"user"`
+		Mode         string            `toml:"environment_mode"`
+		Collect      []collectTable    `toml:"collect"`
+		Environment  *environmentTable `toml:"environment"`
 	} `toml:"verifier"`
 	Solution struct {
 		Env map[string]string `toml:"env"`
 	} `toml:"solution"`
-	Environment struct {
-		BuildTimeout *float64          `toml:"build_timeout_sec"`
-		Image        string            `toml:"docker_image"`
-		CPUs         *float64          `toml:"cpus"`
-		MemoryMB     *int              `toml:"memory_mb"`
-		StorageMB    *int              `toml:"storage_mb"`
-		Memory       *string           `toml:"memory"`
-		Storage      *string           `toml:"storage"`
-		GPUs         int               `toml:"gpus"`
-		GPUTypes     any               `toml:"gpu_types"`
-		Internet     *bool             `toml:"allow_internet"`
-		NetworkMode  string            `toml:"network_mode"`
-		AllowedHosts any               `toml:"allowed_hosts"`
-		Workdir      string            `toml:"workdir"`
-		Env          map[string]string `toml:"env"`
-		Healthcheck  any               `toml:"healthcheck"`
-		MCPServers   any               `toml:"mcp_servers"`
-		SkillsDir    any               `toml:"skills_dir"`
-	} `toml:"environment"`
+	Environment environmentTable `toml:"environment"`
+}
+
+// environmentTable is [environment], and [verifier.environment].
+type environmentTable struct {
+	BuildTimeout *float64          `toml:"build_timeout_sec"`
+	Image        string            `toml:"docker_image"`
+	CPUs         *float64          `toml:"cpus"`
+	MemoryMB     *int              `toml:"memory_mb"`
+	StorageMB    *int              `toml:"storage_mb"`
+	Memory       *string           `toml:"memory"`
+	Storage      *string           `toml:"storage"`
+	GPUs         int               `toml:"gpus"`
+	OS           string            `toml:"os"`
+	TPU          any               `toml:"tpu"`
+	GPUTypes     any               `toml:"gpu_types"`
+	Internet     *bool             `toml:"allow_internet"`
+	NetworkMode  string            `toml:"network_mode"`
+	AllowedHosts any               `toml:"allowed_hosts"`
+	Workdir      string            `toml:"workdir"`
+	Env          map[string]string `toml:"env"`
+	Healthcheck  *healthTable      `toml:"healthcheck"`
+	MCPServers   []any             `toml:"mcp_servers"`
+	SkillsDir    any               `toml:"skills_dir"`
 }
 
 // opaque tables are accepted as a whole, whatever they hold.
-var opaque = []string{"artifacts", "source", "task.authors", "verifier.collect", "verifier.environment.", "environment.healthcheck", "environment.mcp_servers"}
+var opaque = []string{"artifacts", "source", "task.authors", "environment.mcp_servers", "verifier.environment.mcp_servers", "environment.tpu", "verifier.environment.tpu"}
 
 // parseManifest reads task.toml. Keys nobody knows become warnings, except in
 // [metadata], which is free, and in [metadata.rollbench], which is ours.
@@ -82,7 +89,7 @@ func parseManifest(text string) (m manifest, warnings []string, err error) {
 	if err != nil {
 		return m, nil, tomlError(err)
 	}
-	if m.Steps != nil {
+	if len(m.Steps) > 0 {
 		return m, nil, errors.New("task.toml: [[steps]]: tasks of several steps are not supported; split it into tasks of one step")
 	}
 	for _, key := range meta.Undecoded() {
@@ -125,66 +132,30 @@ func (m *manifest) notHonoured() []string {
 		}
 	}
 	e := &m.Environment
-	warn(m.Artifacts != nil, "artifacts are not collected")
-	warn(m.Agent.NetworkMode != nil, "agent.network_mode is ignored; environment.network_mode decides")
-	warn(m.Agent.User != nil, "agent.user is ignored; the sandbox's user runs the agent")
-	warn(m.Verifier.User != nil, "verifier.user is ignored; the sandbox's user runs the tests")
-	warn(m.Verifier.Mode != nil, "verifier.environment_mode is ignored; the verifier always has a fresh sandbox with the patch applied")
-	warn(m.Verifier.Collect != nil, "verifier.collect is ignored")
-	warn(m.Verifier.Environment != nil, "verifier.environment is ignored; the verifier runs in the task's own environment")
 	warn(e.GPUs > 0, "environment.gpus is ignored; sandboxes have no GPU")
-	warn(e.Healthcheck != nil, "environment.healthcheck is ignored")
-	warn(e.MCPServers != nil, "environment.mcp_servers is ignored")
+	warn(e.TPU != nil, "environment.tpu is ignored; sandboxes have no TPU")
+	warn(len(e.MCPServers) > 0, "environment.mcp_servers is ignored")
 	warn(e.SkillsDir != nil, "environment.skills_dir is ignored")
-	warn(e.NetworkMode == "allowlist", `environment.network_mode "allowlist" is run without network; hosts cannot be allowed one by one`)
+	warn(m.policyMode() == "allowlist", `network_mode "allowlist" is run without network; hosts cannot be allowed one by one`)
 	return out
 }
 
 // check refuses values that no sandbox could be opened with.
 func (m *manifest) check() error {
-	e := &m.Environment
-	for _, one := range []struct {
-		key   string
-		value *float64
-	}{
-		{"agent.timeout_sec", m.Agent.Timeout}, {"verifier.timeout_sec", m.Verifier.Timeout},
-		{"environment.build_timeout_sec", e.BuildTimeout}, {"environment.cpus", e.CPUs},
-	} {
-		if one.value != nil && (!(*one.value > 0) || *one.value > 1e6) { // NaN fails the first
-			return fmt.Errorf("task.toml: %s is %v; it must be more than 0 and at most 1000000", one.key, *one.value)
-		}
+	if err := checkSeconds("agent.timeout_sec", m.Agent.Timeout); err != nil {
+		return err
 	}
-	for _, one := range []struct {
-		key   string
-		value *int
-	}{{"environment.memory_mb", e.MemoryMB}, {"environment.storage_mb", e.StorageMB}} {
-		if one.value != nil && *one.value <= 0 {
-			return fmt.Errorf("task.toml: %s is %d; it must be more than 0", one.key, *one.value)
-		}
+	if err := checkSeconds("verifier.timeout_sec", m.Verifier.Timeout); err != nil {
+		return err
 	}
-	switch e.NetworkMode {
-	case "", "public", "no-network", "allowlist":
-	default:
-		return fmt.Errorf("task.toml: environment.network_mode is %q; it must be public, no-network or allowlist", e.NetworkMode)
-	}
-	if e.Workdir != "" && (!path.IsAbs(e.Workdir) || path.Clean(e.Workdir) == "/") {
-		return fmt.Errorf("task.toml: environment.workdir is %q; it must be an absolute path below /", e.Workdir)
+	return m.checkPlaces()
+}
+
+func checkSeconds(key string, value *float64) error {
+	if value != nil && (!(*value > 0) || *value > 1e6) { // NaN fails the first
+		return fmt.Errorf("task.toml: %s is %v; it must be more than 0 and at most 1000000", key, *value)
 	}
 	return nil
-}
-
-// network is on only when the task asks for it in so many words.
-func (m *manifest) network() bool {
-	e := &m.Environment
-	if e.NetworkMode != "" {
-		return e.NetworkMode == "public"
-	}
-	return e.Internet != nil && *e.Internet
-}
-
-// saysNetwork reports whether the task has a word about its network.
-func (m *manifest) saysNetwork() bool {
-	return m.Environment.NetworkMode != "" || m.Environment.Internet != nil
 }
 
 // sizeMB takes the megabytes, else the old spelling ("2G"), else 0.

@@ -42,10 +42,14 @@ var ErrNoRepository = errors.New("no repository")
 // empty when nothing changed. left names the new files that were left out because
 // they are compiled or larger than 16 MB, each with the reason.
 func (in *Instance) TakePatch(ctx context.Context, sb sandbox.Sandbox) (patch []byte, left []string, err error) {
-	env := map[string]string{"ROLLBENCH_MAX_PATCH": strconv.Itoa(maxPatch)}
+	if err := in.known(ctx, sb); err != nil {
+		return nil, nil, fmt.Errorf("take patch of %s: %w", in.ID, err)
+	}
+	env := in.gitEnv(sb)
+	env["ROLLBENCH_MAX_PATCH"] = strconv.Itoa(maxPatch)
 	out, err := runScript(ctx, sb, differenceScript+takePatchScript, env, patchLimit)
 	if err == nil {
-		patch, err = sb.ReadFile(ctx, patchFile)
+		patch, err = sb.ReadFile(ctx, in.patchPath(sb))
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("take patch of %s: %w", in.ID, lostRepository(err))
@@ -69,14 +73,18 @@ func lostRepository(err error) error {
 
 // apply changes a prepared repository by the patch. errNoApply (wrapped) is
 // the patch's fault; any other error is the sandbox's.
-func apply(ctx context.Context, sb sandbox.Sandbox, patch []byte) error {
+func (in *Instance) apply(ctx context.Context, sb sandbox.Sandbox, patch []byte) error {
 	if len(bytes.TrimSpace(patch)) == 0 {
 		return nil
 	}
-	if err := sb.WriteFile(ctx, patchFile, patch, 0o644); err != nil {
+	if err := in.known(ctx, sb); err != nil {
 		return err
 	}
-	env := map[string]string{"ROLLBENCH_LENIENT": ""}
+	if err := sb.WriteFile(ctx, in.patchPath(sb), patch, 0o644); err != nil {
+		return err
+	}
+	env := in.gitEnv(sb)
+	env["ROLLBENCH_LENIENT"] = ""
 	if staysInside(patch) {
 		env["ROLLBENCH_LENIENT"] = "1"
 	}

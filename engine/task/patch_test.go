@@ -97,7 +97,7 @@ func TestPatchRoundTrips(t *testing.T) {
 				t.Errorf("the repository was disturbed:\n%s\nnow\n%s", before, after)
 			}
 			_, fresh := openRepo(t, patchRepo)
-			if err := apply(t.Context(), fresh, patch); err != nil {
+			if err := new(Instance).apply(t.Context(), fresh, patch); err != nil {
 				t.Fatalf("%v\n%s", err, patch)
 			}
 			// Files of nested repositories count, their .git does not.
@@ -156,7 +156,7 @@ func TestApplyFallsBack(t *testing.T) {
 			strings.Replace(numbers(40), "20\n", "twenty\n", 1)},
 	} {
 		_, h := openRepo(t, patchRepo)
-		if err := apply(t.Context(), h, []byte(c.patch)); err != nil {
+		if err := new(Instance).apply(t.Context(), h, []byte(c.patch)); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -189,7 +189,7 @@ func TestApplyRefuses(t *testing.T) {
 	} {
 		_, h := openRepo(t, patchRepo)
 		before := listing(t, h)
-		err := apply(t.Context(), h, []byte(patch))
+		err := new(Instance).apply(t.Context(), h, []byte(patch))
 		if !errors.Is(err, errNoApply) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -90,7 +90,7 @@ func TestPatchOfABrokenRepository(t *testing.T) {
 		patch := takePatch(t, in, h)
 		h.sh(t, `rm -f "$HOME/.gitconfig"`)
 		_, fresh := openRepo(t, patchRepo)
-		if err := apply(t.Context(), fresh, patch); err != nil {
+		if err := new(Instance).apply(t.Context(), fresh, patch); err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, patch)
 		}
 		if got := fresh.sh(t, "cat src/a.py new.txt"); got != "print(2)\nx" {
@@ -121,7 +121,7 @@ func TestRandomPatchesRoundTrip(t *testing.T) {
 				r.change(t, h.work)
 			}
 			patch := takePatch(t, in, h)
-			if err := apply(t.Context(), fresh, patch); err != nil {
+			if err := new(Instance).apply(t.Context(), fresh, patch); err != nil {
 				t.Fatalf("%v\n%s", err, patch)
 			}
 			if got, want := listing(t, fresh), listing(t, h); got != want {

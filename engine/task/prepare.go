@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -27,6 +28,12 @@ func (in *Instance) Prepare(ctx context.Context, sb sandbox.Sandbox) error {
 // prepare without the cut is for the verifier's sandbox: nobody reads history
 // there, and storing a large repository again takes long.
 func (in *Instance) prepare(ctx context.Context, sb sandbox.Sandbox, cut bool) error {
+	if in.whole() {
+		if err := in.prepareWhole(ctx, sb); err != nil {
+			return fmt.Errorf("prepare %s: %w", in.ID, err)
+		}
+		return nil
+	}
 	commit, err := in.kind.lay(ctx, in, sb)
 	if err != nil {
 		return fmt.Errorf("prepare %s: lay the repository: %w", in.ID, err)
@@ -55,7 +62,11 @@ func (in *Instance) prepare(ctx context.Context, sb sandbox.Sandbox, cut bool) e
 // content: one text for all trajectories of the instance, and another one once the
 // dataset has changed.
 func (in *Instance) Repository(ctx context.Context, sb sandbox.Sandbox) (string, error) {
-	tree, err := runScript(ctx, sb, "git rev-parse -q --verify 'refs/rollbench/base^{tree}' 2>/dev/null", nil, prepareLimit)
+	tree, err := runScript(ctx, sb, "git ${ROLLBENCH_GIT:+--git-dir=\"$ROLLBENCH_GIT\"} rev-parse -q --verify 'refs/rollbench/base^{tree}' 2>/dev/null", in.gitEnv(sb), prepareLimit)
+	var failed *scriptError
+	if errors.As(err, &failed) && in.whole() { // one without a base is known by its image
+		tree, err = "", nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the base of %s: %w", in.ID, err)
 	}

@@ -1,5 +1,5 @@
 # Runs in the workdir, after difference.sh: writes the difference to the base state to
-# .git/rollbench.patch, and tells what was left out of it. The working tree, the index
+# rollbench.patch beside it, and tells what was left out. The working tree, the index
 # and the object store that the policy sees stay as they are.
 large=512m
 open_work "$real" /tmp

@@ -33,6 +33,7 @@ type Instance struct {
 	Beside      *sandbox.Beside // services of a compose file; nil without
 	LocalOK     bool            // may run in a local sandbox: needs nothing of an image
 	Needs       []string        // programs a local sandbox must have: python3, go, git
+	User        string          // whom the policy runs as, "" for the image's own
 	Network     bool
 	CPUs        float64 // 0: the provider's default, as for the next two
 	MemoryMB    int
@@ -119,6 +120,7 @@ func (in *Instance) Spec(kind sandbox.Kind) sandbox.Spec {
 	maps.Copy(env, in.Env)
 	spec := sandbox.Spec{
 		Workdir:  in.Workdir,
+		User:     in.User,
 		Env:      env,
 		Network:  in.Network,
 		CPUs:     in.CPUs,

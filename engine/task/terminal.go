@@ -21,7 +21,10 @@ import (
 type terminal struct {
 	folder fs.FS
 	pytest bool // the log is read for failures, too
+	graded Grading
 }
+
+func (t *terminal) grading() Grading { return t.graded }
 
 // terminalFolders loads old terminal-bench tasks.
 func terminalFolders(root string, to *collection) error {
@@ -55,7 +58,7 @@ func terminalRow(r rows.Row, o *Options) (Instance, error) {
 }
 
 func loadTerminal(folder fs.FS, id, text string, o Options) (Instance, error) {
-	in := Instance{ID: id, Format: "terminal-bench", Workdir: "/app", BuildLimit: defaultBuildLimit, Network: o.Network}
+	in := Instance{ID: id, Format: "terminal-bench", BuildLimit: defaultBuildLimit, Network: o.Network}
 	y, err := parseYAML("task.yaml", text)
 	if err != nil {
 		return Instance{}, err
@@ -96,7 +99,11 @@ func loadTerminal(folder fs.FS, id, text string, o Options) (Instance, error) {
 	if !o.Network {
 		in.Warnings = append(in.Warnings, "run without network, which run-tests.sh often needs: set tasks.network = true to give it one")
 	}
-	in.kind = &terminal{folder: folder, pytest: parser == "" || parser == "pytest"}
+	kind := &terminal{folder: folder, pytest: parser == "" || parser == "pytest", graded: InPlace}
+	if o.Verify == VerifyFresh {
+		kind.graded, in.Workdir = ByPatch, "/app"
+	}
+	in.kind = kind
 	if exists(folder, "solution.sh") {
 		script, err := fs.ReadFile(folder, "solution.sh")
 		if err != nil {
@@ -129,7 +136,7 @@ func (in *Instance) terminalImage(folder fs.FS, o Options) error {
 		return errors.New("Dockerfile is missing")
 	}
 	for _, dir := range []string{lastWorkdir(dockerfile), t.own.Workdir} {
-		if path.IsAbs(dir) && path.Clean(dir) != "/" {
+		if path.IsAbs(dir) && (path.Clean(dir) != "/" || in.whole()) {
 			in.Workdir = path.Clean(dir)
 		}
 	}
@@ -180,6 +187,9 @@ var failedTests = regexp.MustCompile(`(?m)^(FAILED|ERROR) \S+`)
 func (t *terminal) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (Verdict, error) {
 	dir := sb.Path("/tests")
 	if err := clean(ctx, sb, dir); err != nil {
+		return Verdict{}, err
+	}
+	if err := makeDir(ctx, sb, sb.Workdir()); err != nil {
 		return Verdict{}, err
 	}
 	if exists(t.folder, "tests") {

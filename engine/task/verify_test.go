@@ -32,14 +32,30 @@ func TestRewards(t *testing.T) {
 		"exit code counts not": {`echo 1 >$OUT/reward.txt; exit 3`, f64(1), nil, ""},
 		"json":                 {`echo '{"reward": 0.5, "speed": 2, "none": null}' >$OUT/reward.json`, f64(0.5), map[string]float64{"speed": 2}, ""},
 		"bare json":            {`echo 0.75 >$OUT/reward.json`, f64(0.75), nil, ""},
-		"text before json":     {`echo 1 >$OUT/reward.txt; echo '{"reward": 0, "passed": 3}' >$OUT/reward.json`, f64(1), map[string]float64{"passed": 3}, ""},
-		"nothing":              {`true`, nil, nil, "verifier wrote neither /logs/verifier/reward.txt nor reward.json (test.sh ended with exit code 0)"},
-		"crash":                {`exit 7`, nil, nil, "verifier wrote neither /logs/verifier/reward.txt nor reward.json (test.sh ended with exit code 7)"},
-		"words":                {`echo passed >$OUT/reward.txt`, nil, nil, `/logs/verifier/reward.txt holds "passed", not a number (test.sh ended with exit code 0)`},
-		"empty":                {`: >$OUT/reward.txt`, nil, nil, `/logs/verifier/reward.txt holds "", not a number (test.sh ended with exit code 0)`},
-		"nan":                  {`echo nan >$OUT/reward.txt`, nil, nil, `/logs/verifier/reward.txt holds "nan", not a number (test.sh ended with exit code 0)`},
-		"no reward key":        {`echo '{"passed": 3}' >$OUT/reward.json`, nil, map[string]float64{"passed": 3}, `/logs/verifier/reward.json has no number under "reward" (test.sh ended with exit code 0)`},
-		"broken json":          {`echo '{' >$OUT/reward.json`, nil, nil, `/logs/verifier/reward.json holds "{", not an object of numbers (test.sh ended with exit code 0)`},
+		"json before text":     {`echo 1 >$OUT/reward.txt; echo '{"reward": 0, "passed": 3}' >$OUT/reward.json`, f64(0), map[string]float64{"passed": 3}, ""},
+		"text for metrics":     {`echo 1 >$OUT/reward.txt; echo '{"passed": 3, "failed": 1}' >$OUT/reward.json`, f64(1), map[string]float64{"passed": 3, "failed": 1}, ""},
+		"text for broken json": {`echo 1 >$OUT/reward.txt; echo '{"reward": NaN}' >$OUT/reward.json`, f64(1), nil, ""},
+		"one metric":           {`echo '{"accuracy": 0.7, "model": "x", "ok": true, "all": [1]}' >$OUT/reward.json`, f64(0.7), map[string]float64{"accuracy": 0.7}, ""},
+		"two rewards":          {`echo '{"reward": 0, "reward": 1}' >$OUT/reward.json`, f64(1), nil, ""},
+		"byte order mark":      {`printf '\357\273\2770.5' >$OUT/reward.txt`, f64(0.5), nil, ""},
+		"ctrf": {`echo 1 >$OUT/reward.txt; echo '{"results": {"summary": {"tests": 4, "passed": 3, "failed": 1, "skipped": 0, "start": 9}}}' >$OUT/ctrf.json`,
+			f64(1), map[string]float64{"tests": 4, "passed": 3, "failed": 1, "skipped": 0}, ""},
+		"nothing":          {`true`, nil, nil, "verifier wrote neither /logs/verifier/reward.txt nor reward.json (test.sh ended with exit code 0)"},
+		"crash":            {`exit 7`, nil, nil, "verifier wrote neither /logs/verifier/reward.txt nor reward.json (test.sh ended with exit code 7)"},
+		"words":            {`echo passed >$OUT/reward.txt`, nil, nil, `/logs/verifier/reward.txt holds "passed", not a number (test.sh ended with exit code 0)`},
+		"empty":            {`: >$OUT/reward.txt`, nil, nil, `/logs/verifier/reward.txt holds "", not a number (test.sh ended with exit code 0)`},
+		"nan":              {`echo nan >$OUT/reward.txt`, nil, nil, `/logs/verifier/reward.txt holds "nan", not a number (test.sh ended with exit code 0)`},
+		"infinity":         {`echo 1e999 >$OUT/reward.txt`, nil, nil, `/logs/verifier/reward.txt holds "1e999", not a number (test.sh ended with exit code 0)`},
+		"hexadecimal":      {`echo 0x1p-2 >$OUT/reward.txt`, nil, nil, `/logs/verifier/reward.txt holds "0x1p-2", not a number (test.sh ended with exit code 0)`},
+		"huge in json":     {`echo '{"reward": 1e999}' >$OUT/reward.json`, nil, nil, `/logs/verifier/reward.json holds "{\"reward\": 1e999}", not an object of numbers (test.sh ended with exit code 0)`},
+		"a text as reward": {`echo '{"reward": "1"}' >$OUT/reward.json`, nil, nil, `/logs/verifier/reward.json has no numbers (test.sh ended with exit code 0)`},
+		"no reward key":    {`echo '{"passed": 3, "failed": 0}' >$OUT/reward.json`, nil, map[string]float64{"passed": 3, "failed": 0}, `/logs/verifier/reward.json has no number under "reward", and more than one: failed, passed (test.sh ended with exit code 0)`},
+		"a list":           {`echo '[1]' >$OUT/reward.json`, nil, nil, `/logs/verifier/reward.json holds "[1]", not an object of numbers (test.sh ended with exit code 0)`},
+		"a link":           {`echo 1 >$OUT/other; ln -s other $OUT/reward.txt`, nil, nil, "/logs/verifier/reward.txt is no regular file (test.sh ended with exit code 0)"},
+		"a folder":         {`mkdir $OUT/reward.json`, nil, nil, "/logs/verifier/reward.json is no regular file (test.sh ended with exit code 0)"},
+		"a pipe":           {`mkfifo $OUT/reward.txt`, nil, nil, "/logs/verifier/reward.txt is no regular file (test.sh ended with exit code 0)"},
+		"long":             {`head -c 1048577 /dev/zero >$OUT/reward.txt`, nil, nil, "/logs/verifier/reward.txt is larger than 1048576 bytes (test.sh ended with exit code 0)"},
+		"broken json":      {`echo '{' >$OUT/reward.json`, nil, nil, `/logs/verifier/reward.json holds "{", not an object of numbers (test.sh ended with exit code 0)`},
 	} {
 		in, h := smallTask(t, map[string]string{"tests/test.sh": "OUT=${LOGS_DIR:-/logs}/verifier\n" + c.script + "\n"})
 		// Leftovers of the image must not count.
@@ -55,13 +71,13 @@ func TestRewards(t *testing.T) {
 }
 
 // smallTask is a Harbor task without an archive: its workdir is a bare folder.
-func smallTask(t testing.TB, changes map[string]string) (*Instance, *host) {
+func smallTask(t testing.TB, changes map[string]string, o ...Options) (*Instance, *host) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "small")
 	files := map[string]string{"task.toml": goodToml}
 	maps.Copy(files, changes)
 	writeFiles(t, dir, harborFiles(files))
-	ins, err := Load(dir)
+	ins, err := Load(dir, o...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +204,7 @@ func TestSolveByScript(t *testing.T) {
 	if got := h.sh(t, "cat f more; ls -A ../solution"); got != "new\nx" {
 		t.Errorf("%q", got)
 	}
-	in, h = smallTask(t, map[string]string{"solution/solve.sh": "cd sub; patch -p0 <<'EOF'\n--- f\n+++ f\n@@ -1 +1 @@\n-old\n+new\nEOF\n"})
+	in, h = smallTask(t, map[string]string{"solution/solve.sh": "cd sub; patch -p0 <<'EOF'\n--- f\n+++ f\n@@ -1 +1 @@\n-old\n+new\nEOF\n"}, Options{Verify: VerifyFresh})
 	h.sh(t, "mkdir sub; mv f sub/f; echo other >f")
 	if err := in.Prepare(t.Context(), h); err != nil {
 		t.Fatal(err)
@@ -200,7 +216,7 @@ func TestSolveByScript(t *testing.T) {
 	if got := h.sh(t, "cat f sub/f"); got != "other\nnew" {
 		t.Errorf("%q", got)
 	}
-	in, h = smallTask(t, map[string]string{"solution/solve.sh": "echo cannot; exit 9\n"})
+	in, h = smallTask(t, map[string]string{"solution/solve.sh": "echo cannot; exit 9\n"}, Options{Verify: VerifyFresh})
 	if err := in.Solve(t.Context(), h); err == nil || err.Error() != "solve small: solve.sh: exit code 9: cannot" {
 		t.Errorf("%v", err)
 	}

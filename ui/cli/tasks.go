@@ -56,7 +56,7 @@ func (a *app) loadTasks(c *config, source string) ([]*task.Instance, string, err
 
 // readTasks reads all instances of a source.
 func (a *app) readTasks(c *config, source string) (all []task.Instance, title string, err error) {
-	opt := task.Options{BuildArgs: c.Sandbox.BuildArgs, Format: c.Tasks.Format, Split: c.Tasks.Split, ImagePrefix: c.Tasks.ImagePrefix, Network: c.Tasks.Network, Verifier: c.Tasks.Verifier, Label: a.flags.label}
+	opt := task.Options{BuildArgs: c.Sandbox.BuildArgs, Format: c.Tasks.Format, Split: c.Tasks.Split, ImagePrefix: c.Tasks.ImagePrefix, Network: c.Tasks.Network, Verifier: c.Tasks.Verifier, Verify: c.Tasks.Verify, Label: a.flags.label}
 	if opt.Ask, err = c.judge(); err != nil {
 		return nil, "", err
 	}
