@@ -33,12 +33,12 @@ func (c *Container) accompany(ctx context.Context, spec sandbox.Spec, image cont
 		if err != nil {
 			return err
 		}
-		c.beside = append(c.beside, m)
+		c.join(m)
 	}
 	if err := c.begin(ctx, main); err != nil {
 		return err
 	}
-	for _, m := range append(slices.Clone(c.beside), own) {
+	for _, m := range append(c.companions(), own) {
 		if err := m.well(ctx); err != nil {
 			return err
 		}
@@ -59,8 +59,10 @@ type mainService struct {
 func (c *Container) awaitStages(ctx context.Context, main *mainService, all []sandbox.Dependency) error {
 	for _, d := range all {
 		m, own := main.own, true
-		if i := slices.IndexFunc(c.beside, func(m *companion) bool { return m.of.Name == d.Service }); i >= 0 {
-			m, own = c.beside[i], false
+		for _, x := range c.companions() {
+			if x.of.Name == d.Service {
+				m, own = x, false
+			}
 		}
 		var err error
 		if own {
@@ -140,12 +142,27 @@ func (c *Container) goesOn(ctx context.Context, exec string) error {
 	return c.check(err)
 }
 
+// join notes a companion that has started.
+func (c *Container) join(m *companion) {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	c.beside = append(c.beside, m)
+}
+
+// companions that have started.
+func (c *Container) companions() []*companion {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	return slices.Clone(c.beside)
+}
+
 // closeBeside removes the companions, all at once. Their volumes go after the
 // sandbox itself.
 func (c *Container) closeBeside() error {
-	errs := make([]error, len(c.beside))
+	all := c.companions()
+	errs := make([]error, len(all))
 	var wg sync.WaitGroup
-	for i, m := range c.beside {
+	for i, m := range all {
 		wg.Go(func() { errs[i] = m.Close() })
 	}
 	wg.Wait()
@@ -153,9 +170,9 @@ func (c *Container) closeBeside() error {
 }
 
 func (c *Container) besideNames() string {
-	names := make([]string, len(c.beside))
-	for i, m := range c.beside {
-		names[i] = m.of.Name
+	var names []string
+	for _, m := range c.companions() {
+		names = append(names, m.of.Name)
 	}
 	return strings.Join(names, ", ")
 }

@@ -38,7 +38,7 @@ type Container struct {
 	key     string
 	from    string         // the snapshot that it was opened from
 	parent  *Container     // of a companion: the sandbox that it is beside
-	beside  []*companion   // in the order in which they started
+	beside  []*companion   // in the order in which they started; guarded by Provider.mu
 	volumes *sharedVolumes // of the sandbox and its companions; nil without
 	workdir string
 	pids    int64
@@ -235,7 +235,7 @@ func (c *Container) Claim(ctx context.Context, name string) error {
 	if err := c.p.engine.ContainerRename(ctx, c.id, containerName(name, c.key)); err != nil {
 		return fmt.Errorf("name container %.12s: %w", c.id, c.check(err))
 	}
-	for _, m := range c.beside {
+	for _, m := range c.companions() {
 		if err := m.Claim(ctx, name+"."+m.of.Name); err != nil {
 			return err
 		}

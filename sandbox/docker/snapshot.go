@@ -33,8 +33,8 @@ func (c *Container) Snapshot(ctx context.Context) (sandbox.Snapshot, error) {
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
-	if len(c.beside) > 0 {
-		return nil, fmt.Errorf("%w: the sandbox has companions (%s), whose state no image holds", sandbox.ErrNoSnapshot, c.besideNames())
+	if names := c.besideNames(); names != "" {
+		return nil, fmt.Errorf("%w: the sandbox has companions (%s), whose state no image holds", sandbox.ErrNoSnapshot, names)
 	}
 	asking, cancel := questioning(ctx)
 	defer cancel()
