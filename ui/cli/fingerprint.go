@@ -27,6 +27,12 @@ func fingerprint(c *config, ep *endpoint, servers *engine.Servers, instances []*
 	for i, in := range instances {
 		ids[i] = in.ID
 		tasks[i] = []any{in.ID, in.Instruction, in.Image, in.Workdir, in.TestCommand, in.Reference.Patch, in.Reference.Script, in.AgentLimit, in.VerifyLimit}
+		switch g := in.Grading(); g {
+		case task.InPlace:
+			tasks[i] = append(tasks[i].([]any), g)
+		case task.ByArtifacts:
+			tasks[i] = append(tasks[i].([]any), g, in.VerifierSpec().Image)
+		}
 	}
 	content, err := digest(tasks)
 	if err != nil {
