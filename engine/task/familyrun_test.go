@@ -252,7 +252,7 @@ func TestTerminalProblem(t *testing.T) {
 	}
 	// A script that hides pytest's exit code earns nothing.
 	kind := in.kind.(*terminal)
-	if failedTests.FindString("x\nFAILED tests/a.py::b - c\n") == "" || !kind.pytest {
+	if failedTests.FindString("x\nFAILED tests/a.py::b - c\n") == "" || kind.parser != "pytest" {
 		t.Error("failures of pytest are not seen")
 	}
 }

@@ -20,7 +20,7 @@ import (
 // run-tests.sh, tests/ and solution.sh in one folder.
 type terminal struct {
 	folder fs.FS
-	pytest bool // the log is read for failures, too
+	parser string // pytest and swebench: the log is read, too
 	graded Grading
 }
 
@@ -93,13 +93,16 @@ func loadTerminal(folder fs.FS, id, text string, o Options) (Instance, error) {
 	if !exists(folder, "run-tests.sh") {
 		return Instance{}, errors.New("run-tests.sh is missing; it runs the tests")
 	}
-	if parser != "" && parser != "pytest" {
+	if parser == "" {
+		parser = "pytest"
+	}
+	if parser != "pytest" && parser != "swebench" {
 		in.Warnings = append(in.Warnings, fmt.Sprintf("task.yaml: parser_name %q is not known: the exit code of run-tests.sh decides alone", parser))
 	}
 	if !o.Network {
 		in.Warnings = append(in.Warnings, "run without network, which run-tests.sh often needs: set tasks.network = true to give it one")
 	}
-	kind := &terminal{folder: folder, pytest: parser == "" || parser == "pytest", graded: InPlace}
+	kind := &terminal{folder: folder, parser: parser, graded: InPlace}
 	if o.Verify == VerifyFresh {
 		kind.graded, in.Workdir = ByPatch, "/app"
 	}
@@ -210,10 +213,30 @@ func (t *terminal) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox)
 	}
 	verdict, err := byExitCode(ctx, in, sb, sandbox.Command{Argv: []string{"bash", "-c", `exec bash "$1" 2>&1`, "bash", dir + "/run-tests.sh"},
 		Env: map[string]string{"TEST_DIR": dir}})
-	if err == nil && t.pytest && verdict.Reward != nil && *verdict.Reward > 0 {
+	if err == nil && verdict.Reward != nil && *verdict.Reward > 0 {
+		t.readLog(&verdict)
+	}
+	return verdict, err
+}
+
+// sweResult is how run-tests.sh of SWE-bench tasks says how it went: its exit code does
+// not tell.
+var sweResult = regexp.MustCompile(`(?m)^SWEBench results starts here\s*^(PASSED|FAILED)\s*^SWEBench results ends here`)
+
+// readLog of a run-tests.sh that ended with exit code 0.
+func (t *terminal) readLog(verdict *Verdict) {
+	switch t.parser {
+	case "pytest":
 		if n := len(failedTests.FindAll(verdict.Log, -1)); n > 0 {
 			*verdict.Reward, verdict.Note = 0, fmt.Sprintf("%d tests failed, although run-tests.sh ended with exit code 0", n)
 		}
+	case "swebench":
+		results := sweResult.FindAllSubmatch(verdict.Log, -1)
+		switch {
+		case len(results) == 0:
+			verdict.Reward, verdict.Note = nil, "run-tests.sh printed no result between \"SWEBench results starts here\" and \"SWEBench results ends here\""
+		case string(results[len(results)-1][1]) == "FAILED":
+			*verdict.Reward, verdict.Note = 0, "the tests did not pass"
+		}
 	}
-	return verdict, err
 }

@@ -26,8 +26,14 @@ func fingerprint(c *config, ep *endpoint, servers *engine.Servers, instances []*
 	tasks := make(map[string]string, len(instances))
 	for i, in := range instances {
 		ids[i] = in.ID
-		tasks[in.ID], err = digest([]any{in.Instruction, in.System, in.Talk, in.Image, in.Workdir, in.TestCommand, in.Reference.Patch, in.Reference.Script, in.AgentLimit, in.VerifyLimit})
-		if err != nil {
+		parts := []any{in.Instruction, in.System, in.Talk, in.Image, in.Workdir, in.TestCommand, in.Reference.Patch, in.Reference.Script, in.AgentLimit, in.VerifyLimit}
+		switch g := in.Grading(); g {
+		case task.InPlace:
+			parts = append(parts, g)
+		case task.ByArtifacts:
+			parts = append(parts, g, in.VerifierSpec().Image)
+		}
+		if tasks[in.ID], err = digest(parts); err != nil {
 			return nil, err
 		}
 	}

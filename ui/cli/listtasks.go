@@ -56,7 +56,7 @@ type listedTask struct {
 	Workdir   string   `json:"workdir"`
 	Local     bool     `json:"local"` // may run in a local sandbox
 	Network   bool     `json:"network"`
-	Judges    string   `json:"judges"` // what the verifier looks at: patch, answer
+	Judges    string   `json:"judges"` // what the verifier looks at: patch, answer, place (the policy's sandbox), artifacts
 	Reference bool     `json:"reference"`
 	Verify    string   `json:"verify_limit"`
 	Warnings  []string `json:"warnings"`
@@ -112,12 +112,8 @@ func (a *app) printTasks(instances []*task.Instance) error {
 	out.SetEscapeHTML(false)
 	var errs []error
 	for _, in := range instances {
-		judges := "patch"
-		if !in.NeedsPatch() {
-			judges = "answer"
-		}
 		errs = append(errs, out.Encode(listedTask{ID: in.ID, Format: in.Format, Origin: in.Origin, Repo: in.Repo, Image: in.Image, Builds: in.Build != nil,
-			Workdir: in.Workdir, Local: in.LocalOK, Network: in.Network, Judges: judges, Reference: in.HasReference(),
+			Workdir: in.Workdir, Local: in.LocalOK, Network: in.Network, Judges: string(in.Grading()), Reference: in.HasReference(),
 			Verify: in.VerifyLimit.String(), Warnings: append([]string{}, in.Warnings...)}))
 	}
 	return errors.Join(errs...)
