@@ -169,7 +169,7 @@ func (e *Engine) spec(t *trajectory, purpose string) sandbox.Spec {
 func (e *Engine) namelessSpec(t *trajectory) sandbox.Spec {
 	spec := e.opt.Config.Sandbox.spec(t.in, t.kind, e.mounts)
 	spec.Labels = map[string]string{"run": e.run.ID}
-	spec.Progress = func(line string) { e.notes.add(t.in.ID + ": " + line) }
+	spec.Progress = func(line string) { e.notes.add(t.in.ID, line) }
 	return spec
 }
 

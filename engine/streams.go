@@ -125,14 +125,39 @@ func (s *streams) snapshot() map[string]Stream {
 type notes struct {
 	mu    sync.Mutex // guards lines
 	lines []string
+	heard heard
+}
+
+// heard is what was last said of each instance: all of its sandboxes that wait for
+// one image hear the same lines.
+type heard struct {
+	mu   sync.Mutex // guards last
+	last map[string]string
+}
+
+// news reports whether a line of an instance's progress is another than its last.
+func (h *heard) news(instance, line string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.last[instance] == line {
+		return false
+	}
+	if h.last == nil {
+		h.last = map[string]string{}
+	}
+	h.last[instance] = line
+	return true
 }
 
 const keptNotes = 50
 
-func (n *notes) add(line string) {
+func (n *notes) add(instance, line string) {
+	if !n.heard.news(instance, line) {
+		return
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.lines = append(n.lines, line)
+	n.lines = append(n.lines, instance+": "+line)
 	if len(n.lines) > keptNotes {
 		n.lines = append([]string{}, n.lines[len(n.lines)-keptNotes:]...)
 	}

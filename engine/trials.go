@@ -62,6 +62,7 @@ type Trials struct {
 	items   []*trial
 	live    *dispatch.Live
 	telling sync.Mutex // one Ended or Note at a time
+	heard   heard
 }
 
 // trial is what its stages hand on.
@@ -267,7 +268,11 @@ func (t *Trials) open(ctx context.Context, x *trial, purpose string) (sandbox.Sa
 	spec := t.opt.Config.Sandbox.spec(x.Instance, x.kind, t.mounts)
 	spec.Name = fmt.Sprintf("%s.%s.%s.%d.%s", t.opt.Label, x.Instance.ID, x.Kind, x.Repeat, purpose)
 	spec.Labels = map[string]string{"run": t.opt.Label, "trajectory": x.Instance.ID}
-	spec.Progress = func(text string) { t.note(x.Instance.ID + ": " + text) }
+	spec.Progress = func(text string) {
+		if t.heard.news(x.Instance.ID, text) {
+			t.note(x.Instance.ID + ": " + text)
+		}
+	}
 	sb, err := t.opt.Providers[x.kind].Open(ctx, spec)
 	if err != nil {
 		return nil, fmt.Errorf("open a %s sandbox: %w", x.kind, err)

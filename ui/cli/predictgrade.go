@@ -259,7 +259,7 @@ func (g *gradingRun) tell(id string, e *graded) error {
 	if what == "" {
 		what = e.Note
 	}
-	return g.shows.print(g.lines(), strings.TrimRight(fmt.Sprintf("%-14s  %-32s  %s", e.Status, id, what), " "))
+	return g.shows.print(g.lines(), strings.TrimRight(fmt.Sprintf("%-14s  %-*s  %s", e.Status, widestID(g.instances), id, what), " "))
 }
 
 // lines go beside standard output where that is one JSON object.

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"path/filepath"
 	"slices"
-	"sync"
+	"strings"
 	"testing"
 )
 
@@ -17,13 +19,12 @@ func TestRealInstances(t *testing.T) {
 	testImage(t)
 	all := readReals(t)
 	t.Cleanup(func() { removeImages(t, all) })
-	var building sync.WaitGroup
-	for _, r := range all {
-		building.Go(func() { r.buildImage(t) })
-	}
-	building.Wait()
-	if t.Failed() {
-		t.FailNow()
+	if !t.Run("images", func(t *testing.T) {
+		for _, r := range all {
+			t.Run(r.ID, func(t *testing.T) { t.Parallel(); r.buildImage(t) })
+		}
+	}) {
+		return
 	}
 	t.Run("rows", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "rows.jsonl")
@@ -39,6 +40,39 @@ func TestRealInstances(t *testing.T) {
 	})
 	t.Run("predictions", func(t *testing.T) { gradesReal(t, all) })
 	t.Run("rollout", func(t *testing.T) { rollsOut(t, all) })
+}
+
+// In each form their format is found by itself, and nothing is warned of.
+func TestRealInstancesAreRead(t *testing.T) {
+	t.Parallel()
+	s, all := newShop(t), readReals(t)
+	for _, r := range all {
+		r.base = strings.Repeat("a", 40) // no image is asked
+	}
+	rows, older, dir := filepath.Join(s.home, "rows.jsonl"), filepath.Join(s.home, "older.jsonl"), filepath.Join(s.home, "tasks")
+	writeRows(t, rows, rowsOf(t, all, true))
+	writeRows(t, older, rowsOf(t, all, false))
+	for _, r := range all {
+		r.writeHarbor(t, dir, "base:1")
+	}
+	for path, format := range map[string]string{rows: "swebench", older: "swebench", dir: "harbor"} {
+		n := 0
+		for d := json.NewDecoder(strings.NewReader(s.run("tasks", "--json", path))); ; n++ {
+			var got listedTask
+			if err := d.Decode(&got); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if got.Format != format || got.Workdir != "/testbed" || got.Builds != (format == "harbor") || !got.Reference || got.Local || got.Network || len(got.Warnings) != 0 ||
+				format == "swebench" && got.Image != all[n].tag() || format == "harbor" && !strings.HasPrefix(got.Image, all[n].harborImage()+":") {
+				t.Errorf("%s: %+v", path, got)
+			}
+		}
+		if n != len(all) {
+			t.Errorf("%s: %d of %d instances", path, n, len(all))
+		}
+	}
 }
 
 // rowsOf all instances, in the newest form or the older one.

@@ -120,6 +120,7 @@ timeout_sec = 600
 build_timeout_sec = 600
 cpus = 1
 memory_mb = 2048
+allow_internet = false
 `)
 	writeFile(t, filepath.Join(dir, "instruction.md"), r.problem)
 	r.writeContext(t, filepath.Join(dir, "environment"), base)

@@ -36,6 +36,9 @@ func rollsOut(t *testing.T, all []*real) {
 	if o.Trajectories != 1 || o.Done != 1 || o.Solved != 1 || o.Masked != 0 || o.Simulated {
 		t.Errorf("outcome %+v", o)
 	}
+	if signs := s.row(0).Tampering; len(signs) != 0 {
+		t.Errorf("signs of tampering: %v", signs)
+	}
 	printed := func(turn int) string { return s.run("output", "latest", id+"#0", strconv.Itoa(turn)) }
 	if seen := printed(1); !strings.HasPrefix(seen, "SWE-bench\nThe buggy release\nfatal: ") {
 		t.Errorf("of the history the policy sees\n%s", seen)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -76,6 +77,15 @@ func (r *trialRun) runTrials(ctx context.Context, c *config, instances []*task.I
 	}
 	r.shows.watch(t.Snapshot)
 	return t.Run(ctx)
+}
+
+// widestID of the instances is the width of their column.
+func widestID(instances []*task.Instance) int {
+	wide := 32
+	for _, in := range instances {
+		wide = max(wide, utf8.RuneCountInString(in.ID))
+	}
+	return wide
 }
 
 // needPatches are those of the instances that need a sandbox.

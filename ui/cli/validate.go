@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,6 +93,7 @@ type validation struct {
 	report, sound *listing
 
 	findings map[string]*finding
+	wide     int // columns of ids
 	done     validated
 	shows    *counter
 }
@@ -116,7 +118,7 @@ type problem struct {
 
 func (v *validation) run(ctx context.Context, c *config, instances []*task.Instance) error {
 	began := time.Now()
-	v.findings, v.done = map[string]*finding{}, validated{Tasks: len(instances), Repeats: v.repeats, Problems: []problem{}}
+	v.findings, v.wide, v.done = map[string]*finding{}, widestID(instances), validated{Tasks: len(instances), Repeats: v.repeats, Problems: []problem{}}
 	r := &trialRun{app: v.app, label: "validate"}
 	v.shows = newCounter(v.app.err, 0)
 	r.ended = func(x engine.Tried) error {
@@ -171,7 +173,7 @@ func (v *validation) tell(f *finding) error {
 			return err
 		}
 	}
-	return v.shows.print(v.lines(), fmt.Sprintf("%-8s %-32s %s", word, f.in.ID, f.problem()))
+	return v.shows.print(v.lines(), strings.TrimRight(fmt.Sprintf("%-8s %-*s %s", word, v.wide, f.in.ID, f.problem()), " "))
 }
 
 // lines go beside standard output where that is one JSON object.
