@@ -161,6 +161,7 @@ func (e *Engine) spec(t *trajectory, purpose string) sandbox.Spec {
 	spec := e.namelessSpec(t)
 	spec.Name = fmt.Sprintf("%s.%d.a%d.%s", t.key.Instance, t.key.ID, t.attempt, purpose)
 	spec.Labels["trajectory"] = t.key.String()
+	spec.Progress = e.showImage(t)
 	return spec
 }
 
@@ -223,6 +224,7 @@ func (e *Engine) open(ctx context.Context, t *trajectory, purpose string) (sandb
 func (e *Engine) openSpec(ctx context.Context, t *trajectory, purpose string, spec sandbox.Spec) (sandbox.Sandbox, error) {
 	e.streams.of(t.key).at(fmt.Sprintf("a %s sandbox to open", t.kind))
 	sb, err := e.pool.Open(ctx, e.opt.Providers[t.kind], spec)
+	e.streams.of(t.key).Doing(0, "")
 	if err != nil {
 		return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
 	}

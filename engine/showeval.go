@@ -18,6 +18,19 @@ func (e *Engine) showVerifier(t *trajectory, sb sandbox.Sandbox) sandbox.Sandbox
 	return shown{sb, s.output}
 }
 
+// ImageName is what an image that is built or pulled is called in Status.Streams.
+const ImageName = "its image"
+
+// showImage shows what is said of the image while the trajectory's sandbox is being
+// opened, as its stream.
+func (e *Engine) showImage(t *trajectory) func(line string) {
+	s := e.streams.of(t.key)
+	return func(line string) {
+		e.notes.add(t.in.ID, line)
+		s.tells(ImageName, line+"\n")
+	}
+}
+
 // shown is a sandbox whose commands are seen as they print.
 type shown struct {
 	sandbox.Sandbox

@@ -54,3 +54,27 @@ func TestVerifierIsShown(t *testing.T) {
 		t.Errorf("it is over, and %q is shown", s.Text)
 	}
 }
+
+// What is said of an image is there while the sandbox is being opened, and gone with it.
+func TestImageIsShown(t *testing.T) {
+	r := setup(t, 1, nil).engine()
+	key := r.store.Run().Members[0].String()
+	var seen Stream
+	r.local.onOpen = func(spec sandbox.Spec, sb sandbox.Sandbox) (sandbox.Sandbox, error) {
+		if strings.HasSuffix(spec.Name, ".run") {
+			spec.Progress("pulling x")
+			spec.Progress("pulling x: 1 of 2 layers")
+			seen = r.Status().Streams[key]
+		}
+		return sb, nil
+	}
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if seen.What != ImageName || seen.Text != "pulling x\npulling x: 1 of 2 layers\n" || seen.Since.IsZero() {
+		t.Errorf("%+v", seen)
+	}
+	if s, still := r.Status().Streams[key]; still {
+		t.Errorf("it is over, and %q is shown", s.Text)
+	}
+}

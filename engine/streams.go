@@ -96,6 +96,18 @@ func (s *stream) Text(piece string) {
 	}
 }
 
+// tells adds a piece of what is being done outside of any turn, and begins to show it
+// with the first.
+func (s *stream) tells(what, piece string) {
+	s.mu.Lock()
+	begun := s.doing && s.now.What == what
+	s.mu.Unlock()
+	if !begun {
+		s.Doing(0, what)
+	}
+	s.Text(piece)
+}
+
 // output adds a piece of a tool's output.
 func (s *stream) output(piece []byte) { s.Text(string(piece)) }
 

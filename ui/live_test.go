@@ -141,3 +141,24 @@ func TestLookPage(t *testing.T) {
 		}
 	}
 }
+
+// While its image is pulled or built, a trajectory shows how far that is.
+func TestImageIsShown(t *testing.T) {
+	f := fakeWhole()
+	k := sessions.Key{Instance: "数学-漢字-777", ID: 2}
+	f.status.Streams[k.String()] = engine.Stream{Key: k, What: engine.ImageName, Text: "pulling x:1\npulling x:1: 1 of 3 layers, 20 of 80 MB, 25 %\x1b[2J\n", Since: fakeNow().Add(-4 * time.Second)}
+	b := open(t, f, 80, 24, func(*Options) {})
+	b.keys("G")
+	for range len(f.trajs) {
+		if strings.Contains(ansi.Strip(b.w.View()), "its image") {
+			break
+		}
+		b.keys("k")
+	}
+	view := ansi.Strip(b.w.View())
+	for _, want := range []string{"◔ its image is being pulled or built", " 4s", "image      pulling x:1", "pulling x:1: 1 of 3 layers, 20 of 80 MB, 25 %"} {
+		if !strings.Contains(view, want) {
+			t.Errorf("no %q in\n%s", want, view)
+		}
+	}
+}

@@ -92,8 +92,11 @@ func (s *section) stream(st engine.Stream, now time.Time) {
 		label = toolLabel(st.What)
 		what = "▶ turn " + fmt.Sprint(st.Turn) + ": " + label + " is running"
 	}
-	if st.What == engine.VerifierName {
+	switch st.What {
+	case engine.VerifierName:
 		what, label = "◕ the verifier runs in a fresh sandbox", "verifier"
+	case engine.ImageName:
+		what, label = "◔ its image is being pulled or built", "image"
 	}
 	s.title(line{{live, cleanLine(what)}}, age(now.Sub(st.Since)))
 	if text := trim(st.Text); text != "" {

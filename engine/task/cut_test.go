@@ -27,7 +27,9 @@ var hiddenPlaces = map[string]string{
 		"mkdir -p .git/rr-cache/aa; echo FIX-RR >.git/rr-cache/aa/postimage\n" +
 		"git bundle create -q .git/FIX.bundle --all\n" +
 		"echo FIX-LOST | git hash-object -w --stdin >/dev/null; git fsck --lost-found >/dev/null; test -d .git/lost-found\n",
-	"a worktree": "git worktree add -q ../tree HEAD; git -C ../tree checkout -q -b tree; git -C ../tree commit -q --allow-empty -m FIX-TREE\n",
+	"large files": "mkdir -p .git/lfs/objects/aa/bb; echo FIX >.git/lfs/objects/aa/bb/aabb\n",
+	"a link":      "git update-ref refs/remotes/origin/main HEAD; git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main; git update-ref -d refs/remotes/origin/main; git branch later\n",
+	"a worktree":  "git worktree add -q ../tree HEAD; git -C ../tree checkout -q -b tree; git -C ../tree commit -q --allow-empty -m FIX-TREE\n",
 	"a kept pack": "git branch later; git gc -q; git branch -q -D later\n" +
 		"git gc -q; for p in .git/objects/pack/*.pack; do touch \"${p%.pack}.keep\"; done\n",
 	"a cruft pack": "git checkout -q -b x; git commit -q --allow-empty -m FIX-CRUFT; git checkout -q main; git branch -q -D x; git reflog expire --expire=now --all; git gc -q --cruft --prune=never 2>/dev/null || git gc -q\n",
@@ -78,6 +80,39 @@ echo FIX >f; echo FIX-FILE >g; commit "FIX of it"
 				}
 			}
 		})
+	}
+}
+
+// Clones that lack some of their history, as images are made of them, hold nothing of
+// what came after the base either, are whole as far as they go, and have a patch.
+func TestClonesAreCut(t *testing.T) {
+	const made = `rm -rf .git; mkdir ../src; (cd ../src; git init -q -b main .; git config user.name t; git config user.email t@t; git config uploadpack.allowFilter true
+echo zero >f; git add .; git commit -qm zero; echo one >f; git commit -qam one; echo base >f; git commit -qam base; echo FIX >f; git commit -qam FIX)
+git clone -q --no-local %s "file://$(cd ../src; pwd)" .; git config user.name t; git config user.email t@t; git reset -q --hard HEAD^; rm -rf ../src
+`
+	for options, log := range map[string]string{
+		"--filter=blob:none":           "base",
+		"--filter=blob:none --depth 3": "base",
+		"--depth 2":                    "base",
+		"--depth 3":                    "base\none",
+		"--single-branch":              "base\none\nzero",
+	} {
+		in, h := openRepo(t, fmt.Sprintf(made, options))
+		for what, check := range map[string]struct{ script, want string }{
+			"log":     {"git log --all --reflog --format=%s", log},
+			"fixes":   {"git cat-file --batch-all-objects --batch-check='%(objectname)' | git cat-file --batch | grep -a FIX || true", ""},
+			"intact":  {"git fsck --strict 2>&1", ""},
+			"files":   {"grep -r -l -a FIX .git || true", ""},
+			"remotes": {"git remote; git branch -a --format='%(refname)'", "refs/heads/main"},
+		} {
+			if got := h.sh(t, check.script); got != check.want {
+				t.Errorf("%s: %s: %q, want %q", options, what, got, check.want)
+			}
+		}
+		h.sh(t, "echo more >>f")
+		if patch := string(takePatch(t, in, h)); !strings.Contains(patch, " base\n+more\n") {
+			t.Errorf("%s: %s", options, patch)
+		}
 	}
 }
 

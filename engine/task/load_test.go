@@ -335,6 +335,24 @@ func TestRowRunners(t *testing.T) {
 	}
 }
 
+// Files that a multimodal row's harness downloads are not there, which is told.
+func TestImageAssetsAreTold(t *testing.T) {
+	for assets, want := range map[string]string{
+		`{"test_patch":[{"path":"a.png","url":"u"}],"patch":[{"path":"b.png","url":"u"}],"problem_statement":["u"]}`: "image_assets names 2 files",
+		`"{\"test_patch\": [{\"path\": \"a.png\", \"url\": \"u\"}]}"`:                                                "image_assets names 1 files",
+		`{"problem_statement":["u"]}`: "", `null`: "", `"none"`: "",
+	} {
+		ins, err := rowsOf(t, []byte(`{"instance_id":"a","base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":["t"],"test_cmd":"t","image_assets":`+assets+`}`))
+		if err != nil {
+			t.Errorf("%s: %v", assets, err)
+			continue
+		}
+		if got := strings.Join(ins[0].Warnings, ""); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q", assets, got)
+		}
+	}
+}
+
 func FuzzRows(f *testing.F) {
 	f.Add([]byte(`{"instance_id":"a","base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":"[\"t\"]","test_patch":"--- a/t.py\n+++ b/t.py\n@@ -1 +1 @@\n-a\n+b\n"}`))
 	f.Add([]byte(`[{"instance_id":1}]`))

@@ -10,6 +10,7 @@ top=$(pwd -P)
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
 export GIT_NO_REPLACE_OBJECTS=1 # a commit is what its id says
 
+[ ! -f .git ] || fail "the .git of $top is a file, so the history lies elsewhere and cannot be cut; the image must have it in $top"
 if [ ! -e .git ]; then
   git init -q .
   fresh=1
@@ -73,6 +74,7 @@ echo "rollbench: base $base"
 branch=$(git symbolic-ref -q --short HEAD || true)
 for remote in $(git remote); do git remote remove "$remote"; done
 git for-each-ref --format='delete %(refname)' | grep -v -x -F -e "delete refs/heads/$branch" -e "delete refs/rollbench/base" | git update-ref --no-deref --stdin
+rm -rf "$gd/refs/remotes" # a link of a remote's HEAD to what is gone is listed nowhere
 git pack-refs --all --prune # no old value of a ref stays behind
 # Of git's own files those stay that it cannot do without: others name later
 # commits (logs, ORIG_HEAD, BISECT_LOG), or hold texts and objects (COMMIT_EDITMSG,
@@ -117,6 +119,13 @@ fi
 git ls-files -s | sed -n 's/^160000 [0-9a-f]* 0\t//p' | while IFS= read -r path; do
   if [ -d "$path/.git/objects" ]; then cut_module "$path/.git"; fi
 done
+
+# A partial clone lacks what nobody can fetch for it any more: its history ends at the base.
+if [ -n "$(find "$gd/objects/pack" -name '*.promisor' | head -n 1)" ]; then
+  git rev-parse HEAD >"$gd/shallow"
+  rm -f "$gd"/objects/pack/*.promisor
+  git config --unset extensions.partialClone || true
+fi
 
 # Everything stored must be reachable; else store again what is and drop the rest.
 stored=0

@@ -155,6 +155,10 @@ func TestPrepareFails(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "prepare test: commit 1111") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("missing commit: %v", err)
 	}
+	h.sh(t, "git init -q --separate-git-dir ../elsewhere .")
+	if err := in.Prepare(t.Context(), h); err == nil || !strings.Contains(err.Error(), "is a file, so the history lies elsewhere") {
+		t.Errorf("a repository elsewhere: %v", err)
+	}
 	h.lost = true
 	if err := in.Prepare(t.Context(), h); !errors.Is(err, sandbox.ErrLost) {
 		t.Errorf("lost sandbox: %v", err)

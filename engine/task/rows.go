@@ -127,7 +127,27 @@ func swebenchRow(r rows.Row, o *Options) (Instance, error) {
 	if d.Image == "" {
 		d.Image = evalImage(d.ID, o.ImagePrefix, "swebench/")
 	}
-	return newRow(r, d)
+	in, err := newRow(r, d)
+	if n := assets(r); n > 0 && err == nil {
+		in.Warnings = append(in.Warnings, fmt.Sprintf("image_assets names %d files that no patch can carry and that are not fetched: tests that need them fail. A task repository has them in test_assets/", n))
+	}
+	return in, err
+}
+
+// assets counts the files that a multimodal row's tests and solution need beside
+// their patches, which its harness downloads.
+func assets(r rows.Row) int {
+	named, given, err := r.Object("image_assets")
+	if err != nil || !given {
+		return 0 // of other columns of that name nothing is known
+	}
+	n := 0
+	for _, of := range []string{"test_patch", "patch"} {
+		if list, ok := named.Value(of).([]any); ok {
+			n += len(list)
+		}
+	}
+	return n
 }
 
 // evalImage is the name of a published image. Docker forbids the two underscores

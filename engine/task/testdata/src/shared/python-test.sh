@@ -6,7 +6,7 @@ tests=${TESTS_DIR:-/tests}
 out=${LOGS_DIR:-/logs}/verifier
 mkdir -p "$out"
 export PYTHONDONTWRITEBYTECODE=1
-timeout 15 python3 -I "$tests/run.py" "$PWD" "$tests" "$out"
+timeout 120 python3 -I "$tests/run.py" "$PWD" "$tests" "$out"
 code=$?
 if [ ! -e "$out/reward.txt" ] && [ "$code" -ne 126 ] && [ "$code" -ne 127 ]; then
   echo 0 >"$out/reward.txt"
