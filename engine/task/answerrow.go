@@ -131,10 +131,10 @@ func questionID(r rows.Row, source string) (string, error) {
 
 // targetsOf are the right answers, from where each kind of row keeps them:
 // instance.answer, answer, extra_info.reference_answer, ground_truth of reward_model
-// or reward_spec (itself, or its target), golden_answers.
+// or reward_spec (itself, or its target), and then truthColumns.
 func targetsOf(r rows.Row) ([]string, error) {
 	for _, place := range []struct{ object, field string }{
-		{"instance", "answer"}, {"", "answer"}, {"extra_info", "reference_answer"}, {"reward_model", "ground_truth"}, {"reward_spec", "ground_truth"}, {"", "golden_answers"},
+		{"instance", "answer"}, {"", "answer"}, {"extra_info", "reference_answer"}, {"reward_model", "ground_truth"}, {"reward_spec", "ground_truth"}, {"", "golden_answers"}, {"", "expected_answer"}, {"", "ground_truth"}, {"", "answers"},
 	} {
 		from := r
 		if place.object != "" {

@@ -65,9 +65,9 @@ func TestQuestionRows(t *testing.T) {
 		"SkyRL gym":  {`{"data_source":"openai/gsm8k","prompt":[{"role":"user","content":"q"}],"env_class":"gsm8k","reward_spec":{"method":"rule","ground_truth":"18"},"extra_info":{"split":"test","index":3}}`, Options{}, "openai_gsm8k-test-3"},
 		"DAPO":       {`{"data_source":"math_dapo","prompt":[{"role":"user","content":"q"}],"reward_model":{"ground_truth":"18","style":"rule-lighteval/MATH_v2"},"extra_info":{"index":"9a9b6eb4"}}`, Options{}, "math_dapo-9a9b6eb4"},
 		"Search-R1":  {`{"id":"train_0","question":"q","golden_answers":["18"],"data_source":"nq","prompt":[{"role":"user","content":"q"}],"reward_model":{"style":"rule","ground_truth":{"target":["18"]}},"extra_info":{"split":"train","index":0}}`, Options{}, "train_0"},
-		"raw":        {`{"question":"q","answer":"9 * 2\n#### 18"}`, Options{Format: "answer", Verifier: "gsm8k"}, "row-1"},
+		"raw":        {`{"question":"q","answer":"9 * 2\n#### 18"}`, Options{Format: "answer", Verifier: "gsm8k"}, "line-1"},
 		"raw, by id": {`{"query_id":769,"query":"q","answer":"18"}`, Options{Format: "answer", Verifier: "exact_match"}, "769"},
-		"of mine":    {`{"data_source":"mine","prompt":"q","reward_model":{"ground_truth":18}}`, Options{Verifier: "math"}, "mine-row-1"},
+		"of mine":    {`{"data_source":"mine","prompt":"q","reward_model":{"ground_truth":18}}`, Options{Verifier: "math"}, "mine-line-1"},
 	} {
 		in, err := ask(c.row, c.opt)
 		if err != nil || in.ID != c.id || in.Instruction != "q" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rollbench/engine/task"
 	"rollbench/sessions/stats"
 )
 
@@ -155,18 +156,21 @@ func (a *app) grouping(field string, rated []stats.Rated) (func(id string) strin
 		return nil, err
 	}
 	a.flags.label = field
-	all, _, err := a.readTasks(c, a.flags.tasks)
+	value, has := map[string]string{}, false
+	add := func(in *task.Instance) {
+		label := in.Label
+		if label == "" && field == "repo" { // of formats that have it under another name
+			label = in.Repo
+		}
+		value[in.ID] = label
+		has = has || label != ""
+	}
+	all, _, err := a.readTasks(c, a.flags.tasks, add)
 	if err != nil {
 		return nil, err
 	}
-	value, has := map[string]string{}, false
-	for i := range all {
-		label := all[i].Label
-		if label == "" && field == "repo" { // of formats that have it under another name
-			label = all[i].Repo
-		}
-		value[all[i].ID] = label
-		has = has || label != ""
+	for i := range all { // the bundled ones
+		add(&all[i])
 	}
 	if !has {
 		return nil, fmt.Errorf("--balance %s: no row of %s has such a field", field, a.flags.tasks)
