@@ -128,7 +128,13 @@ func swebenchRow(r rows.Row, o *Options) (Instance, error) {
 	if d.TestCmd == "" && d.EvalScript == "" && d.LogParser == "" {
 		d.TestCmd = testCommand(d.Repo, d.Version)
 	}
-	return newRow(r, d)
+	in, err := newRow(r, d)
+	if assets, given, objErr := r.Object("image_assets"); objErr == nil && given {
+		if shown, _, err := assets.Names("problem_statement"); err == nil && len(shown) > 0 {
+			in.Warnings = append(in.Warnings, fmt.Sprintf("the problem statement shows %d pictures, which a policy does not see", len(shown)))
+		}
+	}
+	return in, err
 }
 
 // evalImage is the name of a published image. Docker forbids the two underscores

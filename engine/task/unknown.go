@@ -20,6 +20,7 @@ var others = []struct {
 	{[]string{"F2P", "test_command"}, "it is a row of SWE-PolyBench; rename F2P, P2P and test_command to FAIL_TO_PASS, PASS_TO_PASS and test_cmd, and name the parser of its log in log_parser"},
 	{[]string{"fail_to_pass", "base_commit"}, "it has fail_to_pass and pass_to_pass in lower case, as SWE-bench Pro; its verifier is not SWE-bench's: rename them, and give image, eval_script and log_parser"},
 	{[]string{"prompt", "env_class", "env_extras"}, "it is a row that names a task's folder, as SkyRL's Harbor example has; give that folder"},
+	{[]string{"context", "num_docs"}, "it is a row of MemAgent, whose documents a memory tool must hand out piece by piece; rollbench has none"},
 	{[]string{"query_id", "query", "gold_docs"}, "it is a row of BrowseComp-Plus (which must be decrypted first): --format answer --set tasks.verifier=browsecomp asks it"},
 }
 
