@@ -38,8 +38,8 @@ newest; rollbench difficulty says what the levels are) and write their ids, as
 30 % hard and 15 % impossible; perfect ones teach nothing while all their
 trajectories have the same reward, so there are none of them.
 
-Without --size the set is the largest in which every share can be filled. With it,
-what a level lacks is said, and is not made up for by others. --balance FIELD, a
+Without --size the set is the largest in which every share can be filled, and an
+error where a level with a share has no instance. With it, what a level lacks is said, and is not made up for by others. --balance FIELD, a
 field of the tasks' rows, draws as evenly as can be over its values; it needs
 --tasks. The same runs, flags and --seed draw the same set.`,
 		Example: `  rollbench mix latest -o train.txt
@@ -117,7 +117,7 @@ func (a *app) mix(r ratedRuns, m mixing, sized bool) error {
 		m.size, limit = shares.Fits(by)
 	}
 	if m.size == 0 {
-		return bad(fmt.Errorf("no set has these shares: there is no %s instance in %s; give --size, or other --shares", limit, r.title()))
+		return bad(fmt.Errorf("no set has these shares: there is no %s instance in %s; --size N draws without and says what it lacks, or give --shares without %s", limit, r.title(), limit))
 	}
 	out := mixed{Runs: r.runs, Seed: m.seed, Wanted: m.size, Levels: shares.Mix(by, m.size, m.seed, group)}
 	var parts, short []string
