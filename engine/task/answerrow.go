@@ -48,6 +48,10 @@ func answerRow(r rows.Row, o *Options) (Instance, error) {
 		return Instance{}, err
 	}
 	in := Instance{ID: id, Workdir: "/workspace", LocalOK: true, Needs: []string{"git"}, Instruction: q.Text, System: q.System, Talk: q.Talk, VerifyLimit: questionLimit, Network: o.Network}
+	if in.Image, err = r.Text("docker_image"); err != nil {
+		return in, err
+	}
+	in.LocalOK = in.Image == ""
 	if verifier.Name == answer.Code {
 		in.Needs = append(in.Needs, "python3")
 		p, err := programRow(r)
@@ -68,6 +72,9 @@ func unseen(r rows.Row) error {
 		if list, ok := r.Value(column).([]any); ok && len(list) > 0 {
 			return r.Wrong(column, "holds %d of what the question is about; a policy is shown texts only", len(list))
 		}
+	}
+	if r.Given("image") {
+		return r.Wrong("image", "holds what the question is about; a policy is shown texts only (the image of its sandbox is docker_image)")
 	}
 	return nil
 }

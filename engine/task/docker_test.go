@@ -2,6 +2,7 @@ package task
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (c *container) docker(ctx context.Context, stdin io.Reader, args ...string)
 }
 
 func (c *container) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.Result, error) {
-	args := []string{"exec", "-i", "-w", c.work}
+	args := []string{"exec", "-i", "-w", cmp.Or(cmd.Dir, c.work)}
 	for _, env := range []map[string]string{c.env, cmd.Env} {
 		for k, v := range env {
 			args = append(args, "-e", k+"="+v)
@@ -224,4 +225,30 @@ func writeDockerfile(t *testing.T, text string) string {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"Dockerfile": text})
 	return dir
+}
+
+// A program under pytest, in the image that its row names.
+func TestProgramUnderPytest(t *testing.T) {
+	image := needDocker(t)
+	row := codeRow(`{"pytest":"from solution import add\n\ndef test_add():\n    assert add(1, 2) == 3\n"}`, "")
+	all, err := loadRows(t, Options{}, strings.Replace(row, `{"id"`, `{"docker_image":"`+image+`","id"`, 1))
+	if err != nil || all[0].Image != image || all[0].LocalOK {
+		t.Fatal(all, err)
+	}
+	in := &all[0]
+	in.Workdir = "/tmp"
+	for code, want := range map[string]struct {
+		reward float64
+		note   string
+	}{
+		"def add(a, b):\n    return a + b":               {1, "all tests pass"},
+		"def add(a, b):\n    return a - b":               {0, "it ended with exit code 1: "},
+		"import sys\nsys.exit(0)":                        {0, "the program ends itself before its tests have run"},
+		"def add(a, b):\n    import os\n    os._exit(0)": {0, "the tests end before they say how they went"},
+	} {
+		got, err := in.VerifyAnswer(t.Context(), openContainer(t, in), fencedCode(code))
+		if err != nil || got.Reward == nil || *got.Reward != want.reward || !strings.HasPrefix(got.Note, want.note) {
+			t.Errorf("%s: %+v, %v\n%s", code, got, err, got.Log)
+		}
+	}
 }

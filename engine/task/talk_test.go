@@ -82,6 +82,7 @@ func TestQuestionRows(t *testing.T) {
 	}
 	for row, want := range map[string]string{
 		`{"data_source":"hiyouga/geometry3k","prompt":"<image>q","images":[{"bytes":"x"}],"reward_model":{"ground_truth":"3"}}`: `field "images" holds 1 of what the question is about; a policy is shown texts only`,
+		`{"data_source":"math","prompt":"q","image":{"bytes":"x"},"reward_model":{"ground_truth":"3"}}`:                         `field "image" holds what the question is about; a policy is shown texts only`,
 		`{"data_source":"ruler_hotpotqa","prompt":"q","context":"Document 1:\na","reward_model":{"ground_truth":["x"]}}`:        `field "context" holds 13 bytes of documents for SkyRL-Agent's tool next_with_summary, which rollbench does not have`,
 		`{"data_source":"mine","prompt":"q","reward_model":{"ground_truth":"3"}}`:                                               `field "data_source": "mine" has no verifier that is known (docs/verifiers.md lists them): --set tasks.verifier=NAME`,
 		`{"prompt":"q","reward_model":{"ground_truth":"3"}}`:                                                                    `field "data_source": it is missing`,
