@@ -48,6 +48,10 @@ func answerRow(r rows.Row, o *Options) (Instance, error) {
 		return Instance{}, err
 	}
 	in := Instance{ID: id, Workdir: "/workspace", LocalOK: true, Needs: []string{"git"}, Instruction: q.Text, System: q.System, Talk: q.Talk, VerifyLimit: questionLimit, Network: o.Network}
+	if in.Image, err = r.Text("docker_image"); err != nil {
+		return in, err
+	}
+	in.LocalOK = in.Image == ""
 	if verifier.Name == answer.Code {
 		in.Needs = append(in.Needs, "python3")
 		p, err := programRow(r)
@@ -68,6 +72,9 @@ func unseen(r rows.Row) error {
 		if list, ok := r.Value(column).([]any); ok && len(list) > 0 {
 			return r.Wrong(column, "holds %d of what the question is about; a policy is shown texts only", len(list))
 		}
+	}
+	if r.Given("image") {
+		return r.Wrong("image", "holds what the question is about; a policy is shown texts only (the image of its sandbox is docker_image)")
 	}
 	return nil
 }
@@ -131,10 +138,10 @@ func questionID(r rows.Row, source string) (string, error) {
 
 // targetsOf are the right answers, from where each kind of row keeps them:
 // instance.answer, answer, extra_info.reference_answer, ground_truth of reward_model
-// or reward_spec (itself, or its target), golden_answers.
+// or reward_spec (itself, or its target), and then truthColumns.
 func targetsOf(r rows.Row) ([]string, error) {
 	for _, place := range []struct{ object, field string }{
-		{"instance", "answer"}, {"", "answer"}, {"extra_info", "reference_answer"}, {"reward_model", "ground_truth"}, {"reward_spec", "ground_truth"}, {"", "golden_answers"},
+		{"instance", "answer"}, {"", "answer"}, {"extra_info", "reference_answer"}, {"reward_model", "ground_truth"}, {"reward_spec", "ground_truth"}, {"", "golden_answers"}, {"", "expected_answer"}, {"", "ground_truth"}, {"", "answers"},
 	} {
 		from := r
 		if place.object != "" {

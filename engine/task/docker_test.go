@@ -235,3 +235,29 @@ func writeDockerfile(t *testing.T, text string) string {
 	writeFiles(t, dir, map[string]string{"Dockerfile": text})
 	return dir
 }
+
+// A program under pytest, in the image that its row names.
+func TestProgramUnderPytest(t *testing.T) {
+	image := needDocker(t)
+	row := codeRow(`{"pytest":"from solution import add\n\ndef test_add():\n    assert add(1, 2) == 3\n"}`, "")
+	all, err := loadRows(t, Options{}, strings.Replace(row, `{"id"`, `{"docker_image":"`+image+`","id"`, 1))
+	if err != nil || all[0].Image != image || all[0].LocalOK {
+		t.Fatal(all, err)
+	}
+	in := &all[0]
+	in.Workdir = "/tmp"
+	for code, want := range map[string]struct {
+		reward float64
+		note   string
+	}{
+		"def add(a, b):\n    return a + b":               {1, "all tests pass"},
+		"def add(a, b):\n    return a - b":               {0, "it ended with exit code 1: "},
+		"import sys\nsys.exit(0)":                        {0, "the program ends itself before its tests have run"},
+		"def add(a, b):\n    import os\n    os._exit(0)": {0, "the tests end before they say how they went"},
+	} {
+		got, err := in.VerifyAnswer(t.Context(), openContainer(t, in), fencedCode(code))
+		if err != nil || got.Reward == nil || *got.Reward != want.reward || !strings.HasPrefix(got.Note, want.note) {
+			t.Errorf("%s: %+v, %v\n%s", code, got, err, got.Log)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -128,14 +129,38 @@ func TestFamilyDetails(t *testing.T) {
 	}
 }
 
+// A policy does not see the pictures of SWE-bench Multimodal: that is said.
+func TestPicturesOfAStatement(t *testing.T) {
+	row := `{"instance_id":"a__b-1","base_commit":"1234567","problem_statement":"see","FAIL_TO_PASS":["t"],"image_assets":%s}`
+	for assets, want := range map[string]int{
+		`"{\"problem_statement\": [\"https://x/1.png\", \"https://x/2.png\"], \"patch\": [], \"test_patch\": []}"`: 1,
+		`{"problem_statement":[],"patch":["https://x/1.png"]}`:                                                     0,
+		`{"problem_statement":null}`: 0, `null`: 0, `""`: 0,
+	} {
+		all, err := loadRows(t, Options{}, fmt.Sprintf(row, assets))
+		if err != nil || len(all[0].Warnings) != want || want == 1 && all[0].Warnings[0] != "the problem statement shows 2 pictures, which a policy does not see" {
+			t.Errorf("%s: %v, %v", assets, all, err)
+		}
+	}
+}
+
 // Rows that fit nothing, or two things, and what the messages say.
 func TestDetection(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]string{
-		`{"foo":1,"bar":2}`: "row 1: no known format has its columns (bar, foo); docs/tasks.md lists them",
-		`{}`:                "row 1: the row is empty",
-		`{"id":"a","instruction":"b","verify":"c","instance_id":"d","base_commit":"1234567","FAIL_TO_PASS":[]}`: "row 1: its columns fit swebench and plain; say which it is with --format",
-		`{"id":"a","instruction":"b"}`: "plain, the nearest, also needs verify",
+		`{"foo":1,"bar":2}`: "line 1: no known format has its columns (bar, foo); docs/tasks.md lists them",
+		`{}`:                "line 1: the row is empty",
+		`{"responses_create_params":{"input":[]},"instance_dict":{}}`:                                                                  "line 1: it is a row of NeMo Gym, whose verifier is a server and not in the row",
+		`{"question":"q","answer":"#### 18"}`:                                                                                          `line 1: it looks like a question ("question") with an answer ("answer"), but nothing says how that is graded: --format answer --set tasks.verifier=NAME`,
+		`{"query_id":"1","query":"q","answer":"x","gold_docs":[]}`:                                                                     "line 1: it is a row of BrowseComp-Plus (which must be decrypted first): --format answer --set tasks.verifier=browsecomp asks it",
+		`{"messages":[],"ground_truth":"4","dataset":"gsm8k"}`:                                                                         `line 1: it looks like a question ("messages") with an answer ("ground_truth")`,
+		`{"input":"q","answers":["x"],"context":"d","num_docs":50}`:                                                                    "line 1: it is a row of MemAgent, whose documents a memory tool must hand out",
+		`{"org":"a","repo":"b","number":1,"fix_patch":""}`:                                                                             "line 1: it is a row of Multi-SWE-bench",
+		`{"instance_id":"a","base_commit":"1","F2P":"[]","P2P":"[]","test_command":"mvn"}`:                                             "line 1: it is a row of SWE-PolyBench; rename F2P",
+		`{"instance_id":"a","base_commit":"1","fail_to_pass":"['a']"}`:                                                                 "line 1: it has fail_to_pass and pass_to_pass in lower case",
+		`{"prompt":"/data/t","env_class":null,"env_extras":{}}`:                                                                        "line 1: it is a row that names a task's folder",
+		`{"id":"a","instruction":"b","verify":"c","instance_id":"d","base_commit":"1234567","FAIL_TO_PASS":[]}`:                        "line 1: its columns fit swebench and plain; say which it is with --format",
+		`{"id":"a","instruction":"b"}`:                                                                                                 "plain, the nearest, also needs verify",
 		`{"prompt":"q","reward_model":{"ground_truth":"4"},"data_source":"browsecomp_plus"}`:                                           `field "data_source": its answers are for a judge to decide, and none is given: set judge.endpoint and judge.model`,
 		`{"prompt":"q","reward_model":{"ground_truth":"4"},"data_source":"mine"}`:                                                      `field "data_source": "mine" has no verifier that is known`,
 		`{"prompt":"q","reward_model":{},"data_source":"nq"}`:                                                                          `field "reward_model" has no ground_truth`,

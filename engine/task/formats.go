@@ -1,7 +1,6 @@
 package task
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -95,37 +94,4 @@ func names(list []format) string {
 		out = append(out, f.name)
 	}
 	return strings.Join(out, ", ")
-}
-
-// unknown says which format is nearest, by the columns it misses of each.
-func unknown(r rows.Row) error {
-	best, missing := format{}, 1<<20
-	var lacks string
-	for _, f := range rowFormats() {
-		var miss []string
-		have := 0
-		for column := range strings.SplitSeq(f.columns, ", ") {
-			switch {
-			case strings.Contains(column, " "): // a remark
-			case r.Has(column):
-				have++
-			default:
-				miss = append(miss, column)
-			}
-		}
-		if have > 0 && len(miss) > 0 && len(miss) < missing {
-			best, missing, lacks = f, len(miss), strings.Join(miss, ", ")
-		}
-	}
-	columns := r.Columns()
-	if len(columns) > 12 {
-		columns = append(columns[:12:12], "…")
-	}
-	if best.name == "" {
-		if len(columns) == 0 {
-			return errors.New("the row is empty")
-		}
-		return fmt.Errorf("no known format has its columns (%s); docs/tasks.md lists them, and --format names one", strings.Join(columns, ", "))
-	}
-	return fmt.Errorf("its columns (%s) are of no known format; %s, the nearest, also needs %s", strings.Join(columns, ", "), best.name, lacks)
 }

@@ -38,6 +38,9 @@ type Options struct {
 	Ask Asker
 	// Label names a field of rows that is kept with the instance, "" for none.
 	Label string
+	// Each is given every instance instead of Load's caller, so that a large dataset
+	// is never held as a whole.
+	Each func(*Instance)
 	// OnBad is told of each broken row or task, which is then left out; nil: the
 	// first one is an error of Load.
 	OnBad func(error)
@@ -89,7 +92,7 @@ func load(path string, o Options) ([]Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(to.ins) == 0 {
+	if len(to.seen) == 0 {
 		return nil, fmt.Errorf("none of its %d rows or tasks can be used", to.bad)
 	}
 	return to.ins, nil
@@ -112,7 +115,11 @@ func (c *collection) add(place string, in Instance, err error) error {
 	switch {
 	case err == nil:
 		c.seen[in.ID] = in.Origin
-		c.ins = append(c.ins, in)
+		if c.options.Each != nil {
+			c.options.Each(&in)
+		} else {
+			c.ins = append(c.ins, in)
+		}
 		return nil
 	case place != "":
 		err = fmt.Errorf("%s: %w", place, err)

@@ -88,7 +88,7 @@ func TestLoadErrors(t *testing.T) {
 		"empty.jsonl":   {"\n\n", "the file is empty"},
 		"text.jsonl":    {"hello\n", "line 1: not a JSON row; give rows as .jsonl"},
 		"commit.jsonl":  {good + "\n\n" + `{"instance_id":"x","problem_statement":"p"}` + "\n", `line 3: field "base_commit" is missing; every SWE-bench row needs it`},
-		"id.jsonl":      {`{"base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":["t"]}`, `row 1: its columns (FAIL_TO_PASS, base_commit, problem_statement) are of no known format; swebench, the nearest, also needs instance_id`},
+		"id.jsonl":      {`{"base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":["t"]}`, `line 1: its columns (FAIL_TO_PASS, base_commit, problem_statement) are of no known format; swebench, the nearest, also needs instance_id`},
 		"blank.jsonl":   {strings.Replace(good, `"p"`, `" "`, 1), `field "problem_statement" is empty`},
 		"number.jsonl":  {strings.Replace(good, `"1234567"`, `1234567`, 1), `field "base_commit" is a number; it must be a string`},
 		"list.jsonl":    {good + "\n" + strings.Replace(good, `["t"]`, `[1]`, 1), `line 2: field "FAIL_TO_PASS" must be a list of strings`},
@@ -393,4 +393,17 @@ func FuzzManifest(f *testing.F) {
 			t.Errorf("error of several lines: %q", err)
 		}
 	})
+}
+
+// Instances that are handed on one by one are not held, and are checked all the same.
+func TestLoadOneByOne(t *testing.T) {
+	row := func(id string) string {
+		return `{"id":"` + id + `","prompt":"q","reward_model":{"ground_truth":"1"},"data_source":"math"}`
+	}
+	var seen []string
+	bad := 0
+	all, err := loadRows(t, Options{Each: func(in *Instance) { seen = append(seen, in.ID+" "+in.Format) }, OnBad: func(error) { bad++ }}, row("a"), row("b"), row("a"))
+	if err != nil || len(all) != 0 || bad != 1 || strings.Join(seen, ", ") != "a answer, b answer" {
+		t.Errorf("%v, held %d, %d bad, %v", seen, len(all), bad, err)
+	}
 }

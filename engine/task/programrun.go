@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -99,6 +100,9 @@ const (
 	reached     = `__import__("os").write(1, b"\n` + reachedMark + `\n")`
 )
 
+// pytestPassed is pytest's last line: a program may end it before, with exit code 0.
+var pytestPassed = regexp.MustCompile(`(?m)^=+ .*\b\d+ passed\b.* in [\d.]+s.*=+\s*$`)
+
 // tests says what fails, "" when nothing does.
 func (r *programRun) tests(ctx context.Context) (string, error) {
 	switch {
@@ -112,7 +116,10 @@ func (r *programRun) tests(ctx context.Context) (string, error) {
 		if r.pytest != "" {
 			argv = []string{"python3", "-m", "pytest", "-p", "no:cacheprovider", "."}
 		}
-		_, why, err := r.once(ctx, nil, argv...)
+		out, why, err := r.once(ctx, nil, argv...)
+		if err == nil && why == "" && r.pytest != "" && !pytestPassed.MatchString(out) {
+			why = "the tests end before they say how they went"
+		}
 		return why, err
 	}
 	for i, c := range r.cases {

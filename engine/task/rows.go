@@ -131,19 +131,27 @@ func swebenchRow(r rows.Row, o *Options) (Instance, error) {
 	if n := assets(r); n > 0 && err == nil {
 		in.Warnings = append(in.Warnings, fmt.Sprintf("image_assets names %d files that no patch can carry and that are not fetched: tests that need them fail. A task repository has them in test_assets/", n))
 	}
+	if shown := pictures(r); shown > 0 && err == nil {
+		in.Warnings = append(in.Warnings, fmt.Sprintf("the problem statement shows %d pictures, which a policy does not see", shown))
+	}
 	return in, err
 }
 
+// pictures counts those of a multimodal row's problem statement.
+func pictures(r rows.Row) int { return assetsOf(r, "problem_statement") }
+
 // assets counts the files that a multimodal row's tests and solution need beside
 // their patches, which its harness downloads.
-func assets(r rows.Row) int {
+func assets(r rows.Row) int { return assetsOf(r, "test_patch", "patch") }
+
+func assetsOf(r rows.Row, parts ...string) int {
 	named, given, err := r.Object("image_assets")
 	if err != nil || !given {
 		return 0 // of other columns of that name nothing is known
 	}
 	n := 0
-	for _, of := range []string{"test_patch", "patch"} {
-		if list, ok := named.Value(of).([]any); ok {
+	for _, part := range parts {
+		if list, ok := named.Value(part).([]any); ok {
 			n += len(list)
 		}
 	}

@@ -16,7 +16,7 @@ func promptText(r rows.Row) (string, error) {
 }
 
 // promptColumns are where rows keep what the policy is asked.
-var promptColumns = []string{"raw_prompt", "prompt", "question", "problem", "query"}
+var promptColumns = []string{"raw_prompt", "prompt", "messages", "question", "problem", "query"}
 
 // promptOf a row: what its user messages say; what a system message at their
 // beginning says; and all other messages, in their order and roles, where they are

@@ -65,9 +65,9 @@ func TestQuestionRows(t *testing.T) {
 		"SkyRL gym":  {`{"data_source":"openai/gsm8k","prompt":[{"role":"user","content":"q"}],"env_class":"gsm8k","reward_spec":{"method":"rule","ground_truth":"18"},"extra_info":{"split":"test","index":3}}`, Options{}, "openai_gsm8k-test-3"},
 		"DAPO":       {`{"data_source":"math_dapo","prompt":[{"role":"user","content":"q"}],"reward_model":{"ground_truth":"18","style":"rule-lighteval/MATH_v2"},"extra_info":{"index":"9a9b6eb4"}}`, Options{}, "math_dapo-9a9b6eb4"},
 		"Search-R1":  {`{"id":"train_0","question":"q","golden_answers":["18"],"data_source":"nq","prompt":[{"role":"user","content":"q"}],"reward_model":{"style":"rule","ground_truth":{"target":["18"]}},"extra_info":{"split":"train","index":0}}`, Options{}, "train_0"},
-		"raw":        {`{"question":"q","answer":"9 * 2\n#### 18"}`, Options{Format: "answer", Verifier: "gsm8k"}, "row-1"},
+		"raw":        {`{"question":"q","answer":"9 * 2\n#### 18"}`, Options{Format: "answer", Verifier: "gsm8k"}, "line-1"},
 		"raw, by id": {`{"query_id":769,"query":"q","answer":"18"}`, Options{Format: "answer", Verifier: "exact_match"}, "769"},
-		"of mine":    {`{"data_source":"mine","prompt":"q","reward_model":{"ground_truth":18}}`, Options{Verifier: "math"}, "mine-row-1"},
+		"of mine":    {`{"data_source":"mine","prompt":"q","reward_model":{"ground_truth":18}}`, Options{Verifier: "math"}, "mine-line-1"},
 	} {
 		in, err := ask(c.row, c.opt)
 		if err != nil || in.ID != c.id || in.Instruction != "q" {
@@ -82,6 +82,7 @@ func TestQuestionRows(t *testing.T) {
 	}
 	for row, want := range map[string]string{
 		`{"data_source":"hiyouga/geometry3k","prompt":"<image>q","images":[{"bytes":"x"}],"reward_model":{"ground_truth":"3"}}`: `field "images" holds 1 of what the question is about; a policy is shown texts only`,
+		`{"data_source":"math","prompt":"q","image":{"bytes":"x"},"reward_model":{"ground_truth":"3"}}`:                         `field "image" holds what the question is about; a policy is shown texts only`,
 		`{"data_source":"ruler_hotpotqa","prompt":"q","context":"Document 1:\na","reward_model":{"ground_truth":["x"]}}`:        `field "context" holds 13 bytes of documents for SkyRL-Agent's tool next_with_summary, which rollbench does not have`,
 		`{"data_source":"mine","prompt":"q","reward_model":{"ground_truth":"3"}}`:                                               `field "data_source": "mine" has no verifier that is known (docs/verifiers.md lists them): --set tasks.verifier=NAME`,
 		`{"prompt":"q","reward_model":{"ground_truth":"3"}}`:                                                                    `field "data_source": it is missing`,

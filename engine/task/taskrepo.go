@@ -47,7 +47,7 @@ func taskRepo(root string, to *collection) error {
 	if err != nil {
 		return err
 	}
-	splits, before := map[string]bool{}, len(to.ins)
+	splits, before := map[string]bool{}, len(to.seen)
 	for _, file := range files {
 		dir := strings.TrimSuffix(file, "/task.yaml")
 		in, split, err := repoTask(folder, root, dir, to.options)
@@ -59,7 +59,7 @@ func taskRepo(root string, to *collection) error {
 			return err
 		}
 	}
-	if len(to.ins) == before && to.bad == 0 {
+	if len(to.seen) == before && to.bad == 0 {
 		return fmt.Errorf("no task below tasks/ is of split %s; choose another with --split", strings.Join(wanted, " or "))
 	}
 	return nil

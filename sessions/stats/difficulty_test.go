@@ -75,7 +75,8 @@ func TestQuotas(t *testing.T) {
 }
 
 // 21 are 3.15, 6.3, 6.3, 5.25: the one left over is hard. 2 are 0.3, 0.6, 0.6, 0.5:
-// one hard, one medium; 3 are 0.45, 0.9, 0.9, 0.75: one easy too.
+// one hard, one medium; 3 are 0.45, 0.9, 0.9, 0.75: one easy too. 6 are 0.9, 1.8,
+// 1.8, 1.5: the three left over go to the others, and one is easy; of 7 (1.75) two are.
 func TestFits(t *testing.T) {
 	for _, c := range []struct {
 		by    map[Level][]string
@@ -83,8 +84,9 @@ func TestFits(t *testing.T) {
 		limit Level
 	}{
 		{pool(3, 6, 6, 5, 9), 20, Hard},
-		{pool(9, 9, 9, 0, 0), 2, Easy},
-		{pool(0, 0, 0, 0, 5), 0, Hard},
+		{pool(9, 9, 9, 1, 0), 6, Easy},
+		{pool(9, 9, 9, 0, 0), 0, Easy},
+		{pool(0, 0, 0, 0, 5), 0, Impossible},
 	} {
 		if size, limit := paper.Fits(c.by); size != c.size || limit != c.limit {
 			t.Errorf("%d for want of %s, want %d for %s", size, limit, c.size, c.limit)

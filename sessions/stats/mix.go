@@ -19,9 +19,14 @@ type Drawn struct {
 }
 
 // Fits is the size of the largest set in which every share can be filled, and the
-// hardest of the levels that keep it from being larger, "" when all are used up.
+// hardest of the levels that keep it from being larger, "" when all are used up. It is
+// 0 where a level with a share has no instance at all: rounding would make small sets
+// without it.
 func (s Shares) Fits(by map[Level][]string) (size int, limit Level) {
 	for _, l := range Levels() {
+		if s[l] > 0 && len(by[l]) == 0 {
+			return 0, l
+		}
 		size += len(by[l])
 	}
 	for { // quotas are rounded: there is no formula

@@ -67,54 +67,83 @@ func (a *app) listTasks(source string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	instances, _, err := a.loadTasks(c, source)
+	listed, err := a.outlines(c, source)
 	if err != nil {
-		return err
+		return bad(err)
 	}
 	if asJSON {
-		return a.printTasks(instances)
+		return a.printTasks(listed)
 	}
 	id, format := len("ID"), len("FORMAT")
-	for _, in := range instances {
-		id, format = max(id, len(in.ID)), max(format, len(in.Format))
+	for _, t := range listed {
+		id, format = max(id, len(t.ID)), max(format, len(t.Format))
 	}
 	fmt.Fprintf(a.out, "%-*s  %-*s  %-3s  %s\n", id, "ID", format, "FORMAT", "REF", "IMAGE")
 	counts := map[string]int{}
-	for _, in := range instances {
+	for _, t := range listed {
 		reference := "yes"
-		if !in.HasReference() {
+		if !t.Reference {
 			reference = "-"
 		}
-		fmt.Fprintf(plain{a.out}, "%-*s  %-*s  %-3s  %s\n", id, in.ID, format, in.Format, reference, imageWord(in))
-		for _, w := range in.Warnings {
+		fmt.Fprintf(plain{a.out}, "%-*s  %-*s  %-3s  %s\n", id, t.ID, format, t.Format, reference, t.imageWord())
+		for _, w := range t.Warnings {
 			counts[w]++
 		}
 	}
 	for _, w := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) }) {
-		fmt.Fprintf(plain{a.err}, "warning (%d of %d): %s\n", counts[w], len(instances), word(w))
+		fmt.Fprintf(plain{a.err}, "warning (%d of %d): %s\n", counts[w], len(listed), word(w))
 	}
-	fmt.Fprintf(a.out, "%d instances\n", len(instances))
+	fmt.Fprintf(a.out, "%d instances\n", len(listed))
 	return nil
 }
 
-func imageWord(in *task.Instance) string {
-	switch {
-	case in.Build != nil:
-		return in.Image + " (built)"
-	case in.Image == "":
-		return "none (local)"
+// outlines of the instances that the flags name. Only what is listed of them is held.
+func (a *app) outlines(c *config, source string) ([]listedTask, error) {
+	if err := a.checkLimit(); err != nil {
+		return nil, err
 	}
-	return in.Image
+	var all []listedTask
+	add := func(in *task.Instance) { all = append(all, outline(in)) }
+	held, _, err := a.readTasks(c, source, add)
+	if err != nil {
+		return nil, err
+	}
+	for i := range held { // the bundled ones
+		add(&held[i])
+	}
+	chosen, err := a.choose(len(all), func(i int) string { return all[i].ID })
+	if err != nil {
+		return nil, err
+	}
+	out := make([]listedTask, len(chosen))
+	for i, at := range chosen {
+		out[i] = all[at]
+	}
+	return out, nil
 }
 
-func (a *app) printTasks(instances []*task.Instance) error {
+func outline(in *task.Instance) listedTask {
+	return listedTask{ID: strings.Clone(in.ID), Format: in.Format, Origin: in.Origin, Repo: strings.Clone(in.Repo), Image: strings.Clone(in.Image), Builds: in.Build != nil,
+		Workdir: in.Workdir, Local: in.LocalOK, Network: in.Network, Judges: string(in.Grading()), Reference: in.HasReference(),
+		Verify: in.VerifyLimit.String(), Warnings: append([]string{}, in.Warnings...)}
+}
+
+func (t listedTask) imageWord() string {
+	switch {
+	case t.Builds:
+		return t.Image + " (built)"
+	case t.Image == "":
+		return "none (local)"
+	}
+	return t.Image
+}
+
+func (a *app) printTasks(listed []listedTask) error {
 	out := json.NewEncoder(a.out)
 	out.SetEscapeHTML(false)
 	var errs []error
-	for _, in := range instances {
-		errs = append(errs, out.Encode(listedTask{ID: in.ID, Format: in.Format, Origin: in.Origin, Repo: in.Repo, Image: in.Image, Builds: in.Build != nil,
-			Workdir: in.Workdir, Local: in.LocalOK, Network: in.Network, Judges: string(in.Grading()), Reference: in.HasReference(),
-			Verify: in.VerifyLimit.String(), Warnings: append([]string{}, in.Warnings...)}))
+	for _, t := range listed {
+		errs = append(errs, out.Encode(t))
 	}
 	return errors.Join(errs...)
 }

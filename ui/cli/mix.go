@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rollbench/engine/task"
 	"rollbench/sessions/stats"
 )
 
@@ -37,8 +38,8 @@ newest; rollbench difficulty says what the levels are) and write their ids, as
 30 % hard and 15 % impossible; perfect ones teach nothing while all their
 trajectories have the same reward, so there are none of them.
 
-Without --size the set is the largest in which every share can be filled. With it,
-what a level lacks is said, and is not made up for by others. --balance FIELD, a
+Without --size the set is the largest in which every share can be filled, and an
+error where a level with a share has no instance. With it, what a level lacks is said, and is not made up for by others. --balance FIELD, a
 field of the tasks' rows, draws as evenly as can be over its values; it needs
 --tasks. The same runs, flags and --seed draw the same set.`,
 		Example: `  rollbench mix latest -o train.txt
@@ -116,7 +117,7 @@ func (a *app) mix(r ratedRuns, m mixing, sized bool) error {
 		m.size, limit = shares.Fits(by)
 	}
 	if m.size == 0 {
-		return bad(fmt.Errorf("no set has these shares: there is no %s instance in %s; give --size, or other --shares", limit, r.title()))
+		return bad(fmt.Errorf("no set has these shares: there is no %s instance in %s; --size N draws without and says what it lacks, or give --shares without %s", limit, r.title(), limit))
 	}
 	out := mixed{Runs: r.runs, Seed: m.seed, Wanted: m.size, Levels: shares.Mix(by, m.size, m.seed, group)}
 	var parts, short []string
@@ -155,18 +156,21 @@ func (a *app) grouping(field string, rated []stats.Rated) (func(id string) strin
 		return nil, err
 	}
 	a.flags.label = field
-	all, _, err := a.readTasks(c, a.flags.tasks)
+	value, has := map[string]string{}, false
+	add := func(in *task.Instance) {
+		label := in.Label
+		if label == "" && field == "repo" { // of formats that have it under another name
+			label = in.Repo
+		}
+		value[in.ID] = label
+		has = has || label != ""
+	}
+	all, _, err := a.readTasks(c, a.flags.tasks, add)
 	if err != nil {
 		return nil, err
 	}
-	value, has := map[string]string{}, false
-	for i := range all {
-		label := all[i].Label
-		if label == "" && field == "repo" { // of formats that have it under another name
-			label = all[i].Repo
-		}
-		value[all[i].ID] = label
-		has = has || label != ""
+	for i := range all { // the bundled ones
+		add(&all[i])
 	}
 	if !has {
 		return nil, fmt.Errorf("--balance %s: no row of %s has such a field", field, a.flags.tasks)

@@ -139,10 +139,10 @@ func (g *gradingRun) read(file string) (err error) {
 	if g.config, err = g.app.load(); err != nil {
 		return err
 	}
-	if g.app.flags.limit < 0 {
-		return bad(fmt.Errorf("--limit is %d: it must not be negative", g.app.flags.limit))
+	if err := g.app.checkLimit(); err != nil {
+		return bad(err)
 	}
-	all, _, err := g.app.readTasks(g.config, g.app.flags.tasks)
+	all, _, err := g.app.readTasks(g.config, g.app.flags.tasks, nil)
 	if err != nil {
 		return bad(err)
 	}
@@ -161,12 +161,13 @@ func (g *gradingRun) read(file string) (err error) {
 	if len(unknown) > 0 {
 		return bad(fmt.Errorf("%s: the tasks have no %q (%d of %d predictions are for none of them)", file, unknown[0], len(unknown), len(predictions)))
 	}
-	chosen, err := g.app.choose(all)
+	chosen, err := g.app.choose(len(all), func(i int) string { return all[i].ID })
 	if err != nil {
 		return bad(err)
 	}
 	g.models = modelsOf(predictions)
-	for _, in := range chosen {
+	for _, at := range chosen {
+		in := &all[at]
 		p, there := given[in.ID]
 		switch {
 		case !there:

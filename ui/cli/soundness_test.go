@@ -76,3 +76,37 @@ func TestFindingRows(t *testing.T) {
 		t.Errorf("without a reference: %s %s", f.word(), f.problem())
 	}
 }
+
+// A task is taken from a report where all its trials stand there, each once and as
+// often as they are wanted; what they found stays.
+func TestTrialsOfAReport(t *testing.T) {
+	f := trialsOf("ff", "px")
+	rows := f.rows()
+	if got := (earlier{"a": rows}).finding(f.in, 2); got == nil || got.word() != "FLAKY" || got.problem() != f.problem() || !got.whole() {
+		t.Errorf("%+v", got)
+	}
+	for name, c := range map[string]struct {
+		rows    []trialRow
+		repeats int
+	}{
+		"none":              {nil, 2},
+		"one lacks":         {rows[:3], 2},
+		"one twice":         {append(rows[:3:3], rows[0]), 2},
+		"more are wanted":   {rows, 3},
+		"fewer are wanted":  {rows, 1},
+		"of another repeat": {append(rows[:3:3], trialRow{Instance: "a", Kind: engine.Reference, Repeat: 7}), 2},
+		"of another kind":   {append(rows[:3:3], trialRow{Instance: "a", Kind: "model", Repeat: 2}), 2},
+	} {
+		if got := (earlier{"a": c.rows}).finding(f.in, c.repeats); got != nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for text, want := range map[string]string{"rows.jsonl": "rows.jsonl", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'", "@数.txt": "@数.txt"} {
+		if got := shellWord(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -2,8 +2,9 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
+	"crypto/sha256"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path"
@@ -40,25 +41,41 @@ func (a *app) datasetFlags(c *cobra.Command) {
 
 // loadTasks reads the instances that the flags name.
 func (a *app) loadTasks(c *config, source string) ([]*task.Instance, string, error) {
-	if a.flags.limit < 0 {
-		return nil, "", bad(fmt.Errorf("--limit is %d: it must not be negative", a.flags.limit))
+	if err := a.checkLimit(); err != nil {
+		return nil, "", bad(err)
 	}
-	all, title, err := a.readTasks(c, source)
+	all, title, err := a.readTasks(c, source, nil)
 	if err != nil {
 		return nil, "", bad(err)
 	}
-	out, err := a.choose(all)
+	chosen, err := a.choose(len(all), func(i int) string { return all[i].ID })
 	if err != nil {
 		return nil, "", bad(err)
+	}
+	out := make([]*task.Instance, len(chosen))
+	for i, at := range chosen {
+		out[i] = &all[at]
 	}
 	return out, title, nil
 }
 
-// readTasks reads all instances of a source.
-func (a *app) readTasks(c *config, source string) (all []task.Instance, title string, err error) {
-	opt := task.Options{BuildArgs: c.Sandbox.BuildArgs, Format: c.Tasks.Format, Split: c.Tasks.Split, ImagePrefix: c.Tasks.ImagePrefix, Network: c.Tasks.Network, Verifier: c.Tasks.Verifier, Verify: c.Tasks.Verify, Label: a.flags.label}
+func (a *app) checkLimit() error {
+	if a.flags.limit < 0 {
+		return fmt.Errorf("--limit is %d: it must not be negative", a.flags.limit)
+	}
+	return nil
+}
+
+// readTasks reads all instances of a source. Where each is not nil it is given those of
+// a dataset one by one instead.
+func (a *app) readTasks(c *config, source string, each func(*task.Instance)) (all []task.Instance, title string, err error) {
+	opt := task.Options{BuildArgs: c.Sandbox.BuildArgs, Format: c.Tasks.Format, Split: c.Tasks.Split, ImagePrefix: c.Tasks.ImagePrefix, Network: c.Tasks.Network, Verifier: c.Tasks.Verifier, Verify: c.Tasks.Verify, Label: a.flags.label, Each: each}
 	if opt.Ask, err = c.judge(); err != nil {
 		return nil, "", err
+	}
+	read := 0
+	if each != nil {
+		opt.Each = func(in *task.Instance) { read++; each(in) }
 	}
 	var skipped []error
 	if c.Tasks.OnBadRow == "skip" {
@@ -76,41 +93,51 @@ func (a *app) readTasks(c *config, source string) (all []task.Instance, title st
 		title = filepath.Base(source)
 	}
 	if len(skipped) > 0 {
-		a.progress(fmt.Sprintf("%d of %d rows or tasks are skipped, the first: %s", len(skipped), len(skipped)+len(all), oneLine(skipped[0])))
+		a.progress(fmt.Sprintf("%d of %d rows or tasks are skipped, the first: %s", len(skipped), len(skipped)+len(all)+read, oneLine(skipped[0])))
 	}
 	return all, title, err
 }
 
-// choose by id, then shuffle, then cut.
-func (a *app) choose(all []task.Instance) ([]*task.Instance, error) {
+// choose by id, then shuffle, then cut: the places of those that are left.
+func (a *app) choose(n int, id func(int) string) ([]int, error) {
 	globs, err := readGlobs(a.flags.instances)
 	if err != nil {
 		return nil, err
 	}
-	var out []*task.Instance
-	for i := range all {
-		keep, err := globs.match(all[i].ID)
+	var out []int
+	for i := range n {
+		keep, err := globs.match(id(i))
 		if err != nil {
 			return nil, err
 		}
 		if keep {
-			out = append(out, &all[i])
+			out = append(out, i)
 		}
 	}
 	if unknown := globs.unmatched(); len(unknown) > 0 {
 		return nil, fmt.Errorf("--instances: the dataset has no %s (%d of %d ids are not in it)", unknown[0], len(unknown), len(globs.exact))
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no instance is left: --instances %v matches none of %d", a.flags.instances, len(all))
+		return nil, fmt.Errorf("no instance is left: --instances %v matches none of %d", a.flags.instances, n)
 	}
 	if a.flags.shuffled {
-		draw := rand.New(rand.NewPCG(uint64(a.flags.shuffle), 0))
-		draw.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+		lots := map[int]string{}
+		for _, i := range out {
+			lots[i] = lot(a.flags.shuffle, id(i))
+		}
+		slices.SortFunc(out, func(i, j int) int { return cmp.Or(strings.Compare(lots[i], lots[j]), cmp.Compare(i, j)) })
 	}
 	if a.flags.limit > 0 && a.flags.limit < len(out) {
 		out = out[:a.flags.limit]
 	}
 	return out, nil
+}
+
+// lot that an id draws: it depends on the seed and the id alone, so that a dataset in
+// another order, or with more rows, is shuffled alike.
+func lot(seed int64, id string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, id))
+	return string(sum[:])
 }
 
 // globs are patterns of ids. Those without a wildcard are looked up, and must be

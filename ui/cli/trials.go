@@ -48,7 +48,7 @@ func (r *trialRun) runTrials(ctx context.Context, c *config, instances []*task.I
 	if err := r.app.reap(ctx, ps, r.app.progress); err != nil {
 		r.app.progress(oneLine(err))
 	}
-	inSandbox := needPatches(instances)
+	inSandbox := needSandbox(instances)
 	if err := engine.CheckSandboxes(ctx, c.Sandbox, ps, inSandbox, r.app.progress); err != nil {
 		return bad(err)
 	}
@@ -88,10 +88,10 @@ func widestID(instances []*task.Instance) int {
 	return wide
 }
 
-// needPatches are those of the instances that need a sandbox.
-func needPatches(instances []*task.Instance) (out []*task.Instance) {
+// needSandbox are those of the instances that need a sandbox.
+func needSandbox(instances []*task.Instance) (out []*task.Instance) {
 	for _, in := range instances {
-		if in.NeedsPatch() {
+		if in.NeedsPatch() || in.RunsAnswer() {
 			out = append(out, in)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 func (a *app) validateCommand() *cobra.Command {
 	v := &validation{app: a, repeats: 1}
 	var report, sound string
-	var overwrite bool
+	var overwrite, resume bool
 	c := &cobra.Command{
 		Use:   "validate",
 		Short: "Run the verifiers on the untouched repository (must fail) and on the reference solution (must pass)",
@@ -31,10 +31,13 @@ It works under the limits of [dispatcher] and [limits], as a run does. --report
 has a line for each trial, --sound the ids of the sound tasks, as "run
 --instances @FILE" takes them; both are written while the work goes on, and are not
 left where they would be empty. ctrl+c
-stops it and says what was done. Exit code 1 when a task is not sound.`,
+stops it and says what was done; --resume goes on with the same --report, also after
+a crash: tasks of which it has all trials are not run again. Exit code 1 when a task
+is not sound.`,
 		Example: `  rollbench validate
   rollbench validate --tasks ./my-task --sandbox docker
   rollbench validate --tasks rows.jsonl --repeats 3 --report trials.jsonl --sound sound.txt
+  rollbench validate --tasks rows.jsonl --repeats 3 --report trials.jsonl --sound sound.txt --resume
   rollbench run --tasks rows.jsonl --instances @sound.txt
   rollbench validate --tasks rows.jsonl --set dispatcher.max_eval_parallel_agents=8`,
 		Args: noArgs,
@@ -49,16 +52,22 @@ stops it and says what was done. Exit code 1 when a task is not sound.`,
 			if report != "" && report == sound {
 				return bad(fmt.Errorf("--report and --sound are both %s: name two files", report))
 			}
+			if overwrite && resume {
+				return bad(errors.New("--overwrite and --resume: the report is either replaced or gone on with"))
+			}
 			var files closers
 			defer func() { err = errors.Join(err, files.Close()) }()
-			if v.report, err = newListing("--report", report, overwrite); err != nil {
-				return err
+			if resume {
+				err = bad(v.resume(report, sound, instances))
+			} else if v.report, err = newListing("--report", report, overwrite); err == nil {
+				v.sound, err = newListing("--sound", sound, overwrite)
 			}
 			files.add(v.report)
-			if v.sound, err = newListing("--sound", sound, overwrite); err != nil {
+			files.add(v.sound)
+			if err != nil {
 				return err
 			}
-			files.add(v.sound)
+			v.soundFile = sound
 			return v.run(cmd.Context(), config, instances)
 		},
 	}
@@ -67,6 +76,7 @@ stops it and says what was done. Exit code 1 when a task is not sound.`,
 	f.IntVar(&v.repeats, "repeats", v.repeats, "run each verifier `N` times")
 	f.StringVar(&report, "report", "", "write a line of JSON for each trial to `FILE`")
 	f.StringVar(&sound, "sound", "", "write the ids of the sound tasks to `FILE`, one a line")
+	f.BoolVar(&resume, "resume", false, "go on with the report of a validation that was stopped")
 	f.BoolVar(&overwrite, "overwrite", false, "replace FILE if it exists")
 	f.BoolVar(&a.flags.json, "json", false, "print one JSON object; lines go to standard error")
 	return c
@@ -91,6 +101,8 @@ type validation struct {
 	app           *app
 	repeats       int
 	report, sound *listing
+	soundFile     string
+	before        map[string]*finding // of a validation that this one goes on with
 
 	findings map[string]*finding
 	wide     int // columns of ids
@@ -133,7 +145,15 @@ func (v *validation) run(ctx context.Context, c *config, instances []*task.Insta
 	var trials []engine.Trial
 	var checked []*task.Instance
 	for _, in := range instances {
-		f := &finding{in: in, repeats: v.repeats}
+		f := v.before[in.ID]
+		if f != nil {
+			v.findings[in.ID] = f
+			if err := v.count(f); err != nil {
+				return err
+			}
+			continue
+		}
+		f = &finding{in: in, repeats: v.repeats}
 		v.findings[in.ID] = f
 		if !in.HasReference() {
 			if err := v.tell(f); err != nil {
@@ -152,26 +172,32 @@ func (v *validation) run(ctx context.Context, c *config, instances []*task.Insta
 	return v.conclude(instances)
 }
 
-// tell of a task whose trials are over.
+// tell of a task whose trials are over, and keep them.
 func (v *validation) tell(f *finding) error {
-	word := f.word()
-	switch what := f.problem(); {
-	case what == "":
-		v.done.Sound++
+	if f.problem() == "" {
 		if err := v.sound.line(f.in.ID); err != nil {
 			return err
 		}
-	default:
-		v.done.Unsound++
-		if word == "FLAKY" {
-			v.done.Flaky++
-		}
-		v.done.Problems = append(v.done.Problems, problem{Instance: f.in.ID, Flaky: word == "FLAKY", Problem: what})
 	}
 	for _, row := range f.rows() {
 		if err := v.report.json(row); err != nil {
 			return err
 		}
+	}
+	return v.count(f)
+}
+
+// count a task, and print its line.
+func (v *validation) count(f *finding) error {
+	word := f.word()
+	if what := f.problem(); what == "" {
+		v.done.Sound++
+	} else {
+		v.done.Unsound++
+		if word == "FLAKY" {
+			v.done.Flaky++
+		}
+		v.done.Problems = append(v.done.Problems, problem{Instance: f.in.ID, Flaky: word == "FLAKY", Problem: what})
 	}
 	return v.shows.print(v.lines(), strings.TrimRight(fmt.Sprintf("%-8s %-*s %s", word, v.wide, f.in.ID, f.problem()), " "))
 }
@@ -209,6 +235,7 @@ func (v *validation) conclude(instances []*task.Instance) error {
 	} else if _, err := fmt.Fprintln(v.app.out, sum); err != nil {
 		return err
 	}
+	v.next()
 	switch {
 	case v.done.NotFinished > 0:
 		return &exit{1, fmt.Errorf("stopped: %d of %d tasks were checked, %d of them sound", v.done.Tasks-v.done.NotFinished, v.done.Tasks, v.done.Sound)}
@@ -216,4 +243,33 @@ func (v *validation) conclude(instances []*task.Instance) error {
 		return &exit{1, fmt.Errorf("%d of %d tasks are not sound", v.done.Unsound, v.done.Tasks)}
 	}
 	return nil
+}
+
+// next says what to do with the outcome.
+func (v *validation) next() {
+	source := ""
+	if v.app.flags.tasks != "" {
+		source = " --tasks " + shellWord(v.app.flags.tasks)
+	}
+	switch {
+	case v.done.Sound == 0 || v.done.Sound == v.done.Tasks:
+	case v.soundFile != "":
+		v.app.progress("run the sound ones: rollbench run" + source + " --instances @" + shellWord(v.soundFile))
+	default:
+		v.app.progress("--sound FILE keeps the ids of the sound ones, for rollbench run" + source + " --instances @FILE")
+	}
+	if v.done.NotFinished > 0 && v.report != nil {
+		v.app.progress("the same command with --resume goes on from here")
+	}
+}
+
+// shellWord is a text as one word of a shell.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return r > 127 || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./@:=,+-", r)
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -86,13 +86,13 @@ func looksLike(in *bufio.Reader, document bool) (head []byte, lines bool, err er
 	for {
 		next, err := in.Peek(1)
 		if err != nil {
-			return head, false, nil
+			return head, !document, nil
 		}
 		if !strings.ContainsAny(string(next), " \t\r\n") {
 			return head, true, nil
 		}
 		if _, err := in.Discard(1); err != nil {
-			return head, false, nil
+			return head, !document, nil
 		}
 		head = append(head, next...)
 	}

@@ -45,11 +45,11 @@ func TestJSONShapes(t *testing.T) {
 	for text, want := range map[string][]string{
 		"{\"id\":1}\n\n{\"id\":\"b\"}\r\n":        {"line 1 1", "line 3 b"},
 		"\xef\xbb\xbf{\"id\":1}\n{\"id\":2}":      {"line 1 1", "line 2 2"},
-		"{\"id\":1}":                              {"row 1 1"},
-		"\n {\"id\":1}\n\n":                       {"row 1 1"},
+		"{\"id\":1}":                              {"line 1 1"},
+		"\n {\"id\":1}\n\n":                       {"line 2 1"},
 		"{\n \"id\": 1\n}\n":                      {"row 1 1"},
 		"[{\"id\":1},\n{\"id\":2}]":               {"row 1 1", "row 2 2"},
-		"{\"x\":{\"id\":1},\"a\":{\"id\":2}}":     {`row "a" 2`, `row "x" 1`},
+		"{\"x\":{\"id\":1},\"a\":{\"id\":2}}":     {"line 1 "}, // a row whose fields are objects
 		"{\"id\":1}\n{\"id\":\n{\"id\":3}\n[4]\n": {"line 1 1", "! line 2: broken JSON at byte 6: it is cut there", "line 3 3", "! line 4: a list stands where a row (an object) must be"},
 		"{\"id\":1,}\n{\"id\":2}\n":               {"! line 1: broken JSON at byte 9: invalid character '}' looking for beginning of object key string", "line 2 2"},
 		"{\"id\":1} {\"id\":2}\n{\"id\":3}\n":     {"! line 1: 8 bytes stand behind the row", "line 2 3"},
@@ -63,6 +63,16 @@ func TestJSONShapes(t *testing.T) {
 		dir := write(t, map[string]string{"a.jsonl": text})
 		if got := places(t, Table{Files: []string{filepath.Join(dir, "a.jsonl")}}); !slices.Equal(got, want) {
 			t.Errorf("%q:\ngot  %q\nwant %q", text, got, want)
+		}
+	}
+}
+
+// In a document an object of objects is rows by id.
+func TestRowsByID(t *testing.T) {
+	dir := write(t, map[string]string{"a.json": `{"x":{"id":1},"a":{"id":2}}`, "b.json": `{"id":1}`})
+	for file, want := range map[string][]string{"a.json": {`row "a" 2`, `row "x" 1`}, "b.json": {"row 1 1"}} {
+		if got := places(t, Table{Files: []string{filepath.Join(dir, file)}}); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", file, got, want)
 		}
 	}
 }
@@ -134,17 +144,17 @@ func TestSplitsAndShards(t *testing.T) {
 		want        []string
 	}{
 		{"splits", "train", []string{"line a"}},
-		{"splits", "TEST", []string{"test-00000-of-00002-0aff.jsonl row 1 b", "test-00001-of-00002-beef.jsonl row 1 c"}},
+		{"splits", "TEST", []string{"test-00000-of-00002-0aff.jsonl line 1 b", "test-00001-of-00002-beef.jsonl line 1 c"}},
 		{"splits", "", []string{"! it holds several splits: test, train; choose one with --split"}},
 		{"splits", "dev", []string{`! no file is of split "dev"; there are: test, train`}},
 		{"cut", "", []string{"! shard 00001 of test-…-of-00003 is missing: it has 2 of 3"}},
-		{"parts", "", []string{"one.jsonl line 1 x1", "one.jsonl line 2 y2", "two.jsonl row 1 x3"}},
-		{"parts", "x", []string{"one.jsonl line 1 x1", "two.jsonl row 1 x3"}},
+		{"parts", "", []string{"one.jsonl line 1 x1", "one.jsonl line 2 y2", "two.jsonl line 1 x3"}},
+		{"parts", "x", []string{"one.jsonl line 1 x1", "two.jsonl line 1 x3"}},
 		{"parts/one.jsonl", "y", []string{"line 2 y2"}},
 		{"parts", "z", []string{`! no row is of split "z"`}},
-		{"one/test.jsonl", "test", []string{"row 1 t1"}},
+		{"one/test.jsonl", "test", []string{"line 1 t1"}},
 		{"plain", "test", []string{`! split "test": neither a file's name nor a column "split" says which rows are of it`}},
-		{"[odd]", "", []string{"row 1 o"}},
+		{"[odd]", "", []string{"line 1 o"}},
 		{"empty", "", []string{"! " + ErrNoTable.Error()}},
 	} {
 		table, err := Find(filepath.Join(dir, c.path), c.split)
@@ -153,7 +163,7 @@ func TestSplitsAndShards(t *testing.T) {
 			got = []string{"! " + err.Error()}
 		}
 		if c.path == "splits" && c.split == "train" {
-			c.want = []string{"row 1 a"}
+			c.want = []string{"line 1 a"}
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s, split %q:\ngot  %q\nwant %q", c.path, c.split, got, c.want)

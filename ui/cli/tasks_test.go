@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+)
+
+// An order of a seed depends on the ids alone: rows that are added or that stand
+// elsewhere do not change how the others follow each other.
+func TestShuffleIsOfIds(t *testing.T) {
+	shuffled := func(seed int64, ids ...string) []string {
+		a := &app{}
+		a.flags.shuffled, a.flags.shuffle = true, seed
+		at, err := a.choose(len(ids), func(i int) string { return ids[i] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, i := range at {
+			out = append(out, ids[i])
+		}
+		return out
+	}
+	ids := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	first := shuffled(7, ids...)
+	back := slices.Clone(ids)
+	slices.Reverse(back)
+	if got := shuffled(7, back...); !slices.Equal(got, first) {
+		t.Errorf("in another order %v, want %v", got, first)
+	}
+	more := slices.DeleteFunc(shuffled(7, append([]string{"x", "y"}, ids...)...), func(id string) bool { return id == "x" || id == "y" })
+	if !slices.Equal(more, first) {
+		t.Errorf("with more rows %v, want %v", more, first)
+	}
+	if slices.Equal(first, ids) || slices.Equal(first, shuffled(8, ids...)) {
+		t.Errorf("not shuffled, or alike for two seeds: %v", first)
+	}
+}
