@@ -108,3 +108,45 @@ func TestWhereItStood(t *testing.T) {
 		}
 	}
 }
+
+// One that is held before the verifier when the run stops is held there again.
+func TestHeldBeforeEvalAgain(t *testing.T) {
+	r := setup(t, 1, nil).engine()
+	key := r.store.Run().Members[0]
+	if err := r.SetBreakpoint(0, "at=before-eval"); err != nil {
+		t.Fatal(err)
+	}
+	held := func(times int) func() bool {
+		return func() bool {
+			n := 0
+			for _, e := range r.events(sessions.KindState) {
+				n += strings.Count(string(e.Data), `"held":"breakpoint","at":"before-eval","why":"#1 at=before-eval"`)
+			}
+			return n == times
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- r.Run(t.Context()) }()
+	r.until("held before the verifier", held(1))
+	r.Stop()
+	if err := <-done; !errors.Is(err, ErrStopped) {
+		t.Fatal(err)
+	}
+	r.reopen()
+	r.engine()
+	go func() { done <- r.Run(t.Context()) }()
+	r.until("held again", held(2))
+	if err := r.Continue(key); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if row := r.row(0); row.State != sessions.Done || row.Reward == nil || row.Attempt != 1 {
+		t.Errorf("%s, reward %v, attempt %d", row.State, row.Reward, row.Attempt)
+	}
+	if hits := r.events(sessions.KindBreakpointHit); len(hits) != 1 {
+		t.Errorf("hits %+v", hits)
+	}
+	r.nothingOpen()
+}

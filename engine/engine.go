@@ -118,11 +118,12 @@ type trajectory struct {
 	stop     *stop              // where it met breakpoints last
 	patch    []byte             // of the finished run stage
 	evalLog  []byte             // of a verifier that could not be run
-	over     bool               // the loop ended in an earlier part, the patch was not taken
-	ran      bool               // the run stage ended in an earlier part
-	patched  bool               // its patch, and the signs in it, were recorded in an earlier part
-	place    *place             // the open sandbox
-	done     atomic.Bool        // it has ended
+	// over is why the loop ended in an earlier part that did not end the run stage, "": it did not
+	over    sessions.FinishReason
+	ran     bool        // the run stage ended in an earlier part
+	patched bool        // its patch, and the signs in it, were recorded in an earlier part
+	place   *place      // the open sandbox
+	done    atomic.Bool // it has ended
 }
 
 func newTrajectory(key sessions.Key) *trajectory {
@@ -261,7 +262,7 @@ func (e *Engine) recall(ctx context.Context, t *trajectory, row sessions.Traject
 			t.settle(sessions.Failed)
 			return nil
 		}
-		t.over = true // the run stage ends once its sandbox is brought back
+		t.over = sessions.FinishReason(row.Finish) // the run stage ends once its sandbox is brought back
 	}
 	t.injected, t.budget, t.runs = before.unsent[t.key], before.budgets[t.key], before.handRuns(before.now(t.key))
 	t.shelled, t.stop = before.shells[t.key], before.stop(t.key)
@@ -284,7 +285,7 @@ func (t *trajectory) settle(s sessions.State) {
 func (e *Engine) startAgain(ctx context.Context, t *trajectory, why string) error {
 	t.attempt++
 	turns, budget := t.turns, t.budget
-	t.turns, t.injected, t.over, t.patched = nil, nil, false, false
+	t.turns, t.injected, t.over, t.patched = nil, nil, "", false
 	t.budget, t.runs, t.shelled, t.stop = sessions.Budget{}, nil, false, nil
 	events := []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindAttempt, sessions.Attempt{N: t.attempt, Why: why})}
 	if t.fork != nil { // again where it was forked

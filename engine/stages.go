@@ -65,10 +65,15 @@ func (s *stages) Run(ctx context.Context, it dispatch.Item) (eval bool) {
 	if !e.state(ctx, t, sessions.StateChange{State: sessions.Running, Budget: tokens, Turns: turns}) {
 		return false
 	}
-	if t.over {
+	l := e.loop(t, it)
+	if t.over != "" {
+		err := l.Leave(ctx, t.over)
+		t.gate.End()
+		if err != nil {
+			return e.interruptedBy(ctx, t, err)
+		}
 		return e.endRun(ctx, t)
 	}
-	l := e.loop(t, it)
 	r := &route{engine: e, t: t}
 	defer r.leave()
 	l.Model = r

@@ -53,6 +53,10 @@ type Options struct {
 	Clock    func() time.Time // default: time.Now
 }
 
+// screenRate is how often a second the screen library looks whether there is a new
+// frame: a key waits for that. Data makes ten frames a second at most, whatever it is.
+const screenRate = 60
+
 // Run shows the workbench until the person leaves or ctx ends. Leaving a
 // finished or foreign run gives nil, leaving a running one ErrLeftRunning,
 // ctx's end its error. The terminal is restored on every way out, a panic
@@ -72,7 +76,7 @@ func Run(ctx context.Context, opt Options) error {
 	if _, isFile := out.(*sharedFile); !isFile {
 		w.w, w.h = 80, 24 // nothing will tell the size
 	}
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithOutput(out), tea.WithFPS(30)}
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithOutput(out), tea.WithFPS(screenRate)}
 	if opt.Mouse {
 		options = append(options, tea.WithMouseCellMotion())
 	}

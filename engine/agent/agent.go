@@ -222,14 +222,21 @@ func (l *Loop) Run(ctx context.Context) (Outcome, error) {
 			return Outcome{}, err
 		}
 	}
-	out := Outcome{Reason: why.reason, Detail: why.detail}
-	l.ended = why.reason
-	if why.reason.Rule().Evaluated {
-		if err := l.gate(ctx, sessions.BeforeEval); err != nil && !errors.As(err, &why) {
-			return out, err
-		}
+	return Outcome{Reason: why.reason, Detail: why.detail}, l.Leave(ctx, why.reason)
+}
+
+// Leave passes the gate before the verifier, for what is evaluated. Run does so; it is
+// for a loop that ended in an earlier part of the run, before it was let through.
+func (l *Loop) Leave(ctx context.Context, ended sessions.FinishReason) error {
+	l.ended = ended
+	if !ended.Rule().Evaluated {
+		return nil
 	}
-	return out, nil
+	err := l.gate(ctx, sessions.BeforeEval)
+	if why := (*ending)(nil); errors.As(err, &why) {
+		return nil // it has ended already
+	}
+	return err
 }
 
 // turns is the loop proper; it always returns an error, an *ending in the

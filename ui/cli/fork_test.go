@@ -25,9 +25,7 @@ func TestForkSitting(t *testing.T) { // not in parallel: each start of a rollben
 		}
 		return list
 	}
-	tm := s.terminal(120, 40, "run", "--limit", "1", "--sandbox", "local", "--set", "simulated.latency=1s", "--set", "generator.num_trajectories=1",
-		"--set", "dispatcher.max_live_sandboxes=1")
-	tm.sees("running")
+	tm := s.sitting(120, 40, "1s", "--set", "generator.num_trajectories=1", "--set", "dispatcher.max_live_sandboxes=1")
 	tm.keys("P")
 	within(t, 40*time.Second, "it is held", func() bool { return s.row(0).State == sessions.Held })
 	tm.sees("held at " + string(s.row(0).HeldAt)) // a verb counts for what the screen knows

@@ -13,8 +13,7 @@ import (
 func TestPaletteSitting(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	tm := s.terminal(80, 24, "run", "--limit", "1", "--sandbox", "local", "--set", "simulated.latency=2s", "--set", "tools.enable_search=false")
-	tm.sees("running")
+	tm := s.sitting(80, 24, "2s", "--set", "tools.enable_search=false")
 	run := func(text string) {
 		t.Helper()
 		tm.keys(":")

@@ -44,6 +44,15 @@ func (s *shop) terminal(w, h int, args ...string) *terminal {
 	return tm
 }
 
+// sitting is at a run of one bundled task in local sandboxes, whose policy takes that
+// long for a reply; a trajectory of it runs.
+func (s *shop) sitting(w, h int, latency string, more ...string) *terminal {
+	s.t.Helper()
+	tm := s.terminal(w, h, append([]string{"run", "--limit", "1", "--sandbox", "local", "--set", "simulated.latency=" + latency}, more...)...)
+	tm.sees("running")
+	return tm
+}
+
 func (tm *terminal) tmux(args ...string) string {
 	tm.t.Helper()
 	out, err := exec.Command("tmux", append([]string{"-L", tm.socket, "-f", "/dev/null"}, args...)...).CombinedOutput()
@@ -101,8 +110,7 @@ func (s *shop) row(id int) sessions.Trajectory {
 func TestSitting(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	tm := s.terminal(80, 24, "run", "--limit", "1", "--sandbox", "local", "--set", "simulated.latency=2s", "--set", "tools.enable_search=false")
-	tm.sees("running")
+	tm := s.sitting(80, 24, "2s", "--set", "tools.enable_search=false")
 	tm.keys("P")
 	tm.sees("held")
 	within(t, 40*time.Second, "all four are held", func() bool {

@@ -5,6 +5,7 @@ package cli
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -89,7 +90,7 @@ func TestTerminalTraffic(t *testing.T) {
 }
 
 // pty starts rollbench in a terminal of its own and returns what types into it.
-func (s *shop) pty(out *lineMeter, size unix.Winsize, args ...string) func(keys string) {
+func (s *shop) pty(out io.Writer, size unix.Winsize, args ...string) func(keys string) {
 	s.t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
