@@ -20,6 +20,7 @@ import (
 type forkSnapshot struct {
 	id    string
 	carry *tools.Carry
+	ran   []string // programs that it does not carry
 	close func() error
 	log   *slog.Logger
 
@@ -103,11 +104,15 @@ func (e *Engine) snapshotOf(ctx context.Context, p *plan) (*forkSnapshot, string
 	if err != nil {
 		return nil, line(err)
 	}
+	ran, err := sandbox.LeftRunning(ctx, t.place.sb, tools.IsInterpreter)
+	if err != nil {
+		return nil, line(err)
+	}
 	kept, err := s.Snapshot(ctx)
 	if err != nil {
 		return nil, line(err)
 	}
-	return &forkSnapshot{id: kept.ID(), carry: carry, close: kept.Close, log: e.opt.Log, left: p.opt.N}, ""
+	return &forkSnapshot{id: kept.ID(), carry: carry, ran: ran, close: kept.Close, log: e.opt.Log, left: p.opt.N}, ""
 }
 
 // differsMost bounds the list of differences in a fact.
@@ -118,7 +123,12 @@ const differsMost = 100
 func (e *Engine) rebuild(ctx context.Context, t *trajectory) error {
 	began := time.Now()
 	r := sessions.Rebuilt{By: sessions.BySnapshot}
-	if t.fork.snapshot() == nil {
+	if snap := t.fork.snapshot(); snap != nil {
+		for _, argv := range snap.ran {
+			r.Differs = append(r.Differs, sessions.Difference{Turn: t.fork.Turn - 1, Call: -1, Tool: argv, Why: "it ran in the parent's sandbox, and does not run in this one: a snapshot has files only"})
+		}
+		cut(&r)
+	} else {
 		var err error
 		if r, err = e.replayFork(ctx, t); err != nil {
 			return err
@@ -130,7 +140,7 @@ func (e *Engine) rebuild(ctx context.Context, t *trajectory) error {
 	}
 	went := lastOf(t.turns) != nil && lastOf(t.turns).Index >= t.fork.Turn
 	n := len(r.Differs) + r.More
-	differ := fmt.Sprintf("%d of %d recorded calls answer differently in its sandbox", n, r.Recorded())
+	differ := r.Say()
 	switch {
 	case n > 0 && !went && t.fork.Differs == DifferDrop:
 		return errors.New("fork: " + differ)
@@ -169,10 +179,15 @@ func (e *Engine) replayOnce(ctx context.Context, t *trajectory) (sessions.Rebuil
 		r.Calls, r.Differs, err = l.Rebuild(ctx, t.turns, t.runs, t.fork.Turn)
 		return err
 	})
+	cut(&r)
+	return r, err
+}
+
+// cut a list of differences that is too long for a fact.
+func cut(r *sessions.Rebuilt) {
 	if over := len(r.Differs) - differsMost; over > 0 {
 		r.Differs, r.More = r.Differs[:differsMost], over
 	}
-	return r, err
 }
 
 // shared are the parent's of the turns.

@@ -159,6 +159,36 @@ func TestForkFromASnapshot(t *testing.T) {
 	}
 }
 
+// Programs that run in the parent's sandbox as it is forked are in no snapshot: they
+// are named, and the child is held. Those of the tools themselves are not among them.
+func TestForkNamesWhatRuns(t *testing.T) {
+	for _, kind := range []sandbox.Kind{sandbox.Local, sandbox.Docker} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			s, _ := sitIn(t, kind)
+			s.call("execute_bash", `{"command": "sleep 98765 >/dev/null 2>&1 & (sh -c 'sleep 98766; :' >/dev/null 2>&1 &) ; echo started"}`)
+			s.into(sessions.AfterTool)
+			s.into(sessions.BeforeModel)
+			s.must(s.Fork(s.key, 2, ForkOptions{N: 1}))
+			one := child(1)
+			s.until("it is held", func() bool { r := s.rowOf(one); return r.State == sessions.Held || r.State.Ended() })
+			var r sessions.Rebuilt
+			s.payload(sessions.KindRebuilt, one, &r)
+			var ran []string
+			for _, d := range r.Differs {
+				ran = append(ran, d.Tool)
+			}
+			if want := []string{"sh -c sleep 98766; :", "sleep 98765", "sleep 98766"}; r.By != sessions.BySnapshot || !slices.Equal(ran, want) {
+				t.Errorf("by %s (%s): %q, want %q", r.By, r.Why, ran, want)
+			}
+			if row := s.rowOf(one); row.Differs != 3 || row.HeldWhy != "paused by the fork: 3 programs that ran in its parent's sandbox do not run in its own" {
+				t.Errorf("%+v", row)
+			}
+			s.must(s.Continue(sessions.Key{}), <-s.done)
+		})
+	}
+}
+
 // Where the parent is held elsewhere, or its tools hold what no snapshot has, the
 // calls are replayed, and the fact says why.
 func TestForkSaysWhyItReplays(t *testing.T) {

@@ -22,6 +22,20 @@ type Tuning struct {
 	StallAfter  Duration `json:"stall_after"`
 }
 
+// Types and Orders are what dispatcher.type and dispatcher.order may be.
+func Types() []string { return texts(dispatch.Policies()) }
+
+// Orders is said at Types.
+func Orders() []string { return texts(dispatch.Orders()) }
+
+func texts[S ~string](list []S) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}
+
 // Tuning as configured.
 func (d Dispatcher) Tuning() Tuning {
 	return Tuning{d.Type, d.Order, d.Adaptive, d.AdaptiveMin, d.AdaptiveMax, d.StallAfter}

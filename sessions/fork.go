@@ -55,7 +55,7 @@ type (
 		Wall    time.Duration `json:"wall_ns"`
 	}
 	// Difference is a recorded call that answered otherwise as it ran again, or that
-	// could not run again.
+	// could not run again; of a snapshot a program that ran in the parent's sandbox.
 	Difference struct {
 		Turn int    `json:"turn"`
 		Call int    `json:"call"` // number in the reply, from 0; −1: a person's command
@@ -77,6 +77,20 @@ func (r *Rebuilt) Recorded() int {
 		}
 	}
 	return max(n, len(r.Differs)+r.More)
+}
+
+// Say in a sentence how many differences there are, "" for none.
+func (r *Rebuilt) Say() string {
+	n := len(r.Differs) + r.More
+	switch {
+	case n == 0:
+		return ""
+	case r.By == BySnapshot && n == 1:
+		return "a program that ran in its parent's sandbox does not run in its own"
+	case r.By == BySnapshot:
+		return fmt.Sprintf("%d programs that ran in its parent's sandbox do not run in its own", n)
+	}
+	return fmt.Sprintf("%d of %d recorded calls answer differently in its sandbox", n, r.Recorded())
 }
 
 // By what a sandbox was rebuilt.

@@ -185,6 +185,11 @@ func startInterpreter(ctx context.Context, sb sandbox.Sandbox) *interpreter {
 	return p
 }
 
+// IsInterpreter says that a process of a sandbox is the python tool's own.
+func IsInterpreter(argv []string) bool {
+	return len(argv) == 5 && argv[1] == "-u" && argv[2] == "-c" && argv[3] == pythonServer
+}
+
 // ending is how a call ended.
 type ending struct {
 	end     sandbox.End

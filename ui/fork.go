@@ -193,7 +193,10 @@ func (w *Workbench) applyRebuilt(e sessions.Event) {
 		return
 	}
 	w.forks.rebuilt[e.Key] = &p
-	if n := len(p.Differs) + p.More; n > 0 {
+	switch n := len(p.Differs) + p.More; {
+	case n > 0 && p.By == sessions.BySnapshot:
+		w.toasts.add(w.now, caution, withKey(e.Key, p.Say()))
+	case n > 0:
 		w.toasts.add(w.now, caution, withKey(e.Key, differSay(n, p.Recorded())))
 	}
 }

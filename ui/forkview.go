@@ -75,6 +75,9 @@ func forkLead(t sessions.Trajectory, r *sessions.Rebuilt) []block {
 	case r == nil && n > 0:
 		s.add(block{id: "fork.sandbox", label: "≠ sandbox", labelRole: warn, body: warn, text: differSay(n, n)})
 	case r == nil:
+	case r.By == sessions.BySnapshot && n > 0:
+		s.add(block{id: "fork.sandbox", label: "≠ sandbox", labelRole: warn, body: warn, text: "from a snapshot of the parent's; " + r.Say() + goOn})
+		s.differences(r)
 	case r.By == sessions.BySnapshot:
 		s.add(block{id: "fork.sandbox", label: "sandbox", labelRole: dim, body: dim, text: "from a snapshot of the parent's; programs that ran there do not run here"})
 	case n == 0:

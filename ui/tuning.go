@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"rollbench/engine"
-	"rollbench/engine/dispatch"
 )
 
 // tuningField is a setting of the dispatcher that is no limit.
@@ -20,8 +19,8 @@ type tuningField struct {
 
 // tuningFields in the order of the form.
 var tuningFields = []tuningField{
-	{"type", texts(dispatch.Policies()), func(t engine.Tuning) string { return t.Type }, func(t *engine.Tuning, v string) error { t.Type = v; return nil }},
-	{"order", texts(dispatch.Orders()), func(t engine.Tuning) string { return t.Order }, func(t *engine.Tuning, v string) error { t.Order = v; return nil }},
+	{"type", engine.Types(), func(t engine.Tuning) string { return t.Type }, func(t *engine.Tuning, v string) error { t.Type = v; return nil }},
+	{"order", engine.Orders(), func(t engine.Tuning) string { return t.Order }, func(t *engine.Tuning, v string) error { t.Order = v; return nil }},
 	{"adaptive", []string{"kv", "off"}, func(t engine.Tuning) string { return or(t.Adaptive, "off") }, func(t *engine.Tuning, v string) error {
 		t.Adaptive = strings.TrimSuffix(v, "off")
 		return nil
@@ -37,14 +36,6 @@ func tunable(now engine.Tuning) []tuningField {
 		return nil
 	}
 	return tuningFields
-}
-
-func texts[S ~string](list []S) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = string(s)
-	}
-	return out
 }
 
 func wholeNumber(to *int, text string) error {

@@ -40,7 +40,13 @@ const lineEnd = " #end"
 // and the lines that come there (see KillTree) are run in it. Its mark says that it
 // is no orphan of a command; a "pkill sh" inside does not end it.
 var idle = []string{"/bin/sh", "-c", "trap '' HUP INT QUIT TERM USR1 USR2; export " + sandbox.MarkVar +
-	`=main: && exec /bin/sh -c 'while IFS= read -r line; do case $line in *"` + lineEnd + `") eval "$line" ;; esac; done'`}
+	`=main: && exec /bin/sh -c '` + mainLoop + `'`}
+
+// mainLoop is what the main process does.
+const mainLoop = `while IFS= read -r line; do case $line in *"` + lineEnd + `") eval "$line" ;; esac; done`
+
+// Keeps says that a process is the container's main one.
+func (c *Container) Keeps(argv []string) bool { return len(argv) == 3 && argv[2] == mainLoop }
 
 // config is what runs. The image's own entrypoint and health check are not
 // wanted: they would start the service that the image is made for. The container

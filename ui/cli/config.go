@@ -297,22 +297,27 @@ func parseMessage(e toml.ParseError) string {
 	return text
 }
 
-// lineOf finds the line of a key, for messages: in its table, else the first
-// that begins like it.
+// lineOf finds the line of a key, for messages: where it is set, dotted or in its
+// table, else the first that begins like it.
 func lineOf(text string, key toml.Key) int {
-	last, table, alike := key[len(key)-1], "", 0
+	name, last, table, alike := strings.Join(key, "."), key[len(key)-1], "", 0
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
-		switch {
-		case strings.HasPrefix(line, "["):
+		if strings.HasPrefix(line, "[") {
 			table, _, _ = strings.Cut(strings.TrimLeft(line, "[ "), "]")
-			if strings.HasPrefix(table, key.String()) {
+			if table = strings.TrimSpace(table); strings.HasPrefix(table, name) {
 				return i + 1
 			}
-		case !strings.HasPrefix(line, last) && !strings.HasPrefix(line, `"`+last):
-		case strings.TrimSpace(table) == key[:len(key)-1].String():
+			continue
+		}
+		set, _, is := strings.Cut(line, "=")
+		set = strings.NewReplacer(" ", "", `"`, "").Replace(set)
+		whole := strings.TrimPrefix(table+"."+set, ".")
+		switch {
+		case !is:
+		case whole == name || strings.HasPrefix(name, whole+"."): // the latter has it in braces
 			return i + 1
-		case alike == 0:
+		case alike == 0 && strings.HasPrefix(set, last):
 			alike = i + 1
 		}
 	}

@@ -204,6 +204,9 @@ func TestWrongKinds(t *testing.T) {
 		{"[tools]\nmcp = 5\n", `my.toml:2: tools.mcp: it is a whole number and must be a list, as ["x"] (of tables: [[tools.mcp]])`},
 		{"[generator]\nmax_iterations = 99999999999999999999\n", "my.toml:2: generator.max_iterations: 99999999999999999999 is too large a number"},
 		{"[generator]\nval_config = 5\n", "my.toml:2: generator.val_config must be a table"},
+		{"[limits]\n\ninit = [1]\n", `my.toml:3: limits.init: it is a list and must be a duration, as "90s"`},
+		{"limits.run = 5\nlimits.init = 5\n", `my.toml:1: limits.run: "5" is no duration: write it like "90s" or "1h30m"`},
+		{"\n# observation_chars = 1\ntools.observation_chars = 3\n", "my.toml:3: tools.observation_chars must be a table"},
 	} {
 		cfg := &config{}
 		if _, err := decode(embedded(), "config.toml", cfg); err != nil {

@@ -130,11 +130,11 @@ func lastTurn(ctx context.Context, r sessions.Reader, key sessions.Key) (int, er
 
 // sayRebuilt lists what a fork's sandbox answers otherwise.
 func (f *follower) sayRebuilt(key sessions.Key, r sessions.Rebuilt) {
-	n := len(r.Differs) + r.More
-	if n == 0 {
+	said := r.Say()
+	if said == "" {
 		return
 	}
-	fmt.Fprintf(f.lines, "fork %s: %d of %d recorded calls answer differently in its sandbox\n", key, n, r.Recorded())
+	fmt.Fprintf(f.lines, "fork %s: %s\n", key, said)
 	for _, d := range r.Differs {
 		fmt.Fprintf(f.lines, "  turn %d %s %s\n", d.Turn, word(d.Tool), word(d.Args))
 		if d.Why != "" {

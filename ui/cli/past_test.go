@@ -2,6 +2,7 @@ package cli
 
 import (
 	"database/sql"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func TestPastTimesAreOfWholeTrajectories(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got, _, err := pastTimes(t.Context(), home, "")
+	got, _, err := pastTimes(t.Context(), home, sessions.Run{Members: []sessions.Key{{Instance: "a"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +70,47 @@ func TestPastTimesWithoutBrokenSessions(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	history, unread, err := pastTimes(t.Context(), home, "")
+	history, unread, err := pastTimes(t.Context(), home, sessions.Run{Members: []sessions.Key{{Instance: "a"}}})
 	if err != nil || len(history) != 0 || len(unread) != 1 || !strings.Contains(unread[0], "run r-1 is left out of the history: ") {
 		t.Errorf("%v %q %v", history, unread, err)
+	}
+}
+
+// Of many runs the newest are read that have the instance; those without it do not
+// count, and are not read at all.
+func TestPastTimesAreOfTheNewestRuns(t *testing.T) {
+	home, start := t.TempDir(), time.Unix(1_000_000, 0)
+	record := func(id, instance string, created time.Time, took int) {
+		key := sessions.Key{Instance: instance}
+		store, err := sessions.Create(t.Context(), home, sessions.Run{ID: id, Created: created, N: 1, Members: []sessions.Key{key}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var events []sessions.Event
+		for i, s := range []sessions.State{sessions.Init, sessions.Ready, sessions.Running, sessions.Ran, sessions.Evaluating, sessions.Done} {
+			at := created
+			if i > 0 {
+				at = at.Add(time.Duration(took) * time.Second) // all of it in init
+			}
+			events = append(events, sessions.NewEvent(at, key, sessions.KindState, sessions.StateChange{State: s}))
+		}
+		if err := store.Commit(t.Context(), sessions.Write{Events: events}); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range pastRuns + 3 { // the oldest three took long
+		took := 10
+		if n < 3 {
+			took = 1000
+		}
+		record(fmt.Sprintf("r-%02d", n), "a", start.Add(time.Duration(n)*time.Hour), took)
+	}
+	record("r-other", "b", start.Add(time.Hour*100), 7)
+	got, _, err := pastTimes(t.Context(), home, sessions.Run{Members: []sessions.Key{{Instance: "a"}}})
+	if err != nil || len(got) != 1 || got["a"] != 10 {
+		t.Errorf("%v, %v", got, err)
 	}
 }

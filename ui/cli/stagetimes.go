@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"rollbench/engine"
 	"rollbench/engine/dispatch"
@@ -28,20 +29,28 @@ func stageTimes(ctx context.Context, r sessions.Reader, whole bool) ([]dispatch.
 	return jobs, nil
 }
 
-// pastTimes is how long a trajectory of each instance took in the other runs
-// of this home, in seconds: the mean of those that were done. A run that cannot
-// be read is left out and named.
-func pastTimes(ctx context.Context, home, except string) (history map[string]float64, unread []string, err error) {
+// pastRuns bounds the runs whose events are read for the history.
+const pastRuns = 16
+
+// pastTimes is how long a trajectory of each instance of a run took in the newest
+// other runs of this home that have some of them, in seconds: the mean of those that
+// were done. A run that cannot be read is left out and named.
+func pastTimes(ctx context.Context, home string, of sessions.Run) (history map[string]float64, unread []string, err error) {
 	runs, err := sessions.List(ctx, home)
 	if err != nil {
 		return nil, nil, err
 	}
+	wanted := map[string]bool{}
+	for _, k := range of.Members {
+		wanted[k.Instance] = true
+	}
 	var all []dispatch.Job
-	for _, run := range runs {
-		if run.Problem != "" || run.ID == except {
+	read := 0
+	for _, run := range runs { // the newest come first
+		if run.Problem != "" || run.ID == of.ID {
 			continue
 		}
-		jobs, err := readStageTimes(ctx, home, run.ID, true)
+		jobs, err := timesOf(ctx, home, run.ID, wanted)
 		if ctx.Err() != nil {
 			return nil, nil, err
 		}
@@ -50,8 +59,28 @@ func pastTimes(ctx context.Context, home, except string) (history map[string]flo
 			continue
 		}
 		all = append(all, jobs...)
+		if len(jobs) > 0 {
+			read++
+		}
+		if read == pastRuns {
+			break
+		}
 	}
 	return engine.MeanTimes(all), unread, nil
+}
+
+// timesOf the wanted instances in a run; one that has none of them is not read.
+func timesOf(ctx context.Context, home, id string, wanted map[string]bool) (jobs []dispatch.Job, err error) {
+	r, err := sessions.OpenReader(ctx, home, id)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if !slices.ContainsFunc(r.Run().Members, func(k sessions.Key) bool { return wanted[k.Instance] }) {
+		return nil, nil
+	}
+	jobs, err = stageTimes(ctx, r, true)
+	return slices.DeleteFunc(jobs, func(j dispatch.Job) bool { return !wanted[j.Group] }), err
 }
 
 func readStageTimes(ctx context.Context, home, id string, whole bool) (jobs []dispatch.Job, err error) {

@@ -24,7 +24,7 @@ var (
 		"[]any": "a list", "[]interface {}": "a list", "map[string]any": "a table", "map[string]interface {}": "a table", "[]map[string]any": "a list of tables", "[]map[string]interface {}": "a list of tables"}
 	wanted = map[string]string{"string": `a text in quotes, as "x"`, "integer": "a whole number, as 8", "float": "a number, as 0.5", "float64": "a number, as 0.5", "float32": "a number, as 0.5",
 		"boolean": "true or false", "bool": "true or false", "slice": `a list, as ["x"] (of tables: [[KEY]])`, "array": `a list, as ["x"]`, "table": "a table, as {key = 1}", "map": "a table, as {key = 1}", "struct": "a table, as {key = 1}",
-		"primitive (string-like)": `a text in quotes, as "x"`, "int64": "a whole number, as 8", "map[string]any": "a table, as {key = 1}"}
+		"primitive (string-like)": `a duration, as "90s"`, "int64": "a whole number, as 8", "map[string]any": "a table, as {key = 1}"}
 )
 
 // placed is a decoder's error with its place, line and key, without a word of Go.

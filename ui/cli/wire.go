@@ -247,7 +247,7 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 		}
 	}
 	opt.Past = func(ctx context.Context) (map[string]float64, []string, error) {
-		return pastTimes(ctx, dir, w.store.Run().ID)
+		return pastTimes(ctx, dir, w.store.Run())
 	}
 	if w.config.Dispatcher.Order == string(dispatch.LongestFirst) {
 		var unread []string
