@@ -22,6 +22,7 @@ var mayUseWall = map[string]string{
 	"docker/images.go Images":     "the time an image was made, to be shown",
 	"docker/images.go notePulled": "the time of a pull, to be shown",
 	"docker/files.go parseStat":   "times of files",
+	"docker/ssh.go sshOptions":    "an address, no time",
 	"docker/pending.go awaitOne":  "a wait with a bound of its own, see pendingLeft",
 }
 
