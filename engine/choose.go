@@ -32,25 +32,35 @@ func CheckSandboxes(ctx context.Context, c Sandbox, ps map[sandbox.Kind]sandbox.
 		if tried || kind != sandbox.Docker {
 			continue
 		}
-		have, err := haveImages(ctx, ps[kind], in)
-		if err == nil && !have {
-			tried = true
-			spec := in.Spec(kind)
-			spec.Progress = progress
-			err = ps[kind].EnsureImage(ctx, spec)
-		}
-		if err != nil {
-			return fmt.Errorf("task %s: %w", in.ID, err)
+		for _, spec := range sandboxesOf(in, kind) {
+			have, err := haveImages(ctx, ps[kind], spec)
+			if err == nil && !have {
+				tried = true
+				spec.Progress = progress
+				err = ps[kind].EnsureImage(ctx, spec)
+			}
+			if err != nil {
+				return fmt.Errorf("task %s: %w", in.ID, err)
+			}
 		}
 	}
 	return nil
 }
 
-// haveImages says whether the instance's image and its companions' are there.
-func haveImages(ctx context.Context, p sandbox.Provider, in *task.Instance) (bool, error) {
-	images := []string{in.Image}
-	if in.Beside != nil {
-		for _, c := range in.Beside.Companions {
+// sandboxesOf are the policy's sandbox, and that of a verifier with an image of its own.
+func sandboxesOf(in *task.Instance, kind sandbox.Kind) []sandbox.Spec {
+	all := []sandbox.Spec{in.Spec(kind)}
+	if in.Grading() == task.ByArtifacts {
+		all = append(all, in.VerifierSpec())
+	}
+	return all
+}
+
+// haveImages says whether a spec's image and its companions' are there.
+func haveImages(ctx context.Context, p sandbox.Provider, spec sandbox.Spec) (bool, error) {
+	images := []string{spec.Image}
+	if spec.Beside != nil {
+		for _, c := range spec.Beside.Companions {
 			images = append(images, c.Image)
 		}
 	}
