@@ -41,6 +41,12 @@ func (e *Engine) leave(ctx context.Context, t *trajectory) bool {
 		e.fail(err)
 		return false
 	}
+	if t.in.Grading() == task.ByArtifacts { // only now: whoever finds them has the rest, too
+		if err := os.Rename(e.artifactsFile(t)+unsettled, e.artifactsFile(t)); err != nil {
+			e.concludeFailed(t, sessions.ErrorEvaluation, fmt.Errorf("keep the artifacts: %w", err), sessions.Write{})
+			return false
+		}
+	}
 	return true
 }
 
@@ -78,6 +84,9 @@ func warning(t *trajectory, text string) sessions.Event {
 	return sessions.NewEvent(time.Now(), t.key, sessions.KindWarning, sessions.Warning{Text: text})
 }
 
+// unsettled is the end of a file's name whose trajectory has not left the run stage.
+const unsettled = ".part"
+
 // artifactsFile holds what was collected until the verdict is there.
 func (e *Engine) artifactsFile(t *trajectory) string {
 	return filepath.Join(e.store.Dir(), "artifacts", fmt.Sprintf("%s.%d.a%d.tar", t.key.Instance, t.key.ID, t.attempt))
@@ -89,13 +98,14 @@ func (e *Engine) collected(t *trajectory) bool {
 	return err == nil
 }
 
-// collect writes the artifacts beside the session. The file is whole, or not there.
-func (e *Engine) collect(ctx context.Context, t *trajectory, w *sessions.Write) (err error) {
-	name := e.artifactsFile(t)
+// collect writes the artifacts beside the session, over what an earlier part of the run
+// has begun.
+func (e *Engine) collect(ctx context.Context, t *trajectory, w *sessions.Write) error {
+	name := e.artifactsFile(t) + unsettled
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return fmt.Errorf("collect artifacts: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".part-")
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("collect artifacts: %w", err)
 	}
@@ -103,13 +113,7 @@ func (e *Engine) collect(ctx context.Context, t *trajectory, w *sessions.Write) 
 	if err == nil {
 		err = f.Sync()
 	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	} else {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("collect artifacts: %w", err)
 	}
 	for _, note := range notes {
@@ -123,8 +127,10 @@ func (e *Engine) dropArtifacts(t *trajectory) {
 	if t.in.Grading() != task.ByArtifacts {
 		return
 	}
-	if err := os.Remove(e.artifactsFile(t)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		e.opt.Log.Warn("remove artifacts", "trajectory", t.key.String(), "error", err)
+	for _, name := range []string{e.artifactsFile(t), e.artifactsFile(t) + unsettled} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			e.opt.Log.Warn("remove artifacts", "trajectory", t.key.String(), "error", err)
+		}
 	}
 }
 

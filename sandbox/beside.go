@@ -20,7 +20,7 @@ type Beside struct {
 
 	// What the sandbox itself has of it. After, Health: Open waits for these, too.
 	Names  []string // its own in the network; companions have theirs
-	User   string   // whom commands run as, "" for the image's
+	User   string   // in the place of the image's own (see Spec.User, ImageUser); "" is that one
 	Files  []File
 	Mounts []Volume
 	Tmpfs  []Tmpfs

@@ -1,6 +1,7 @@
 # Runs in the prepared workdir: applies .git/rollbench.patch, each try from the
 # base state. The exit code is 4 when no way of applying it works.
 set -u
+ulimit -d 4194304 2>/dev/null || true # a few bytes of a binary patch may tell of many (see difference.sh)
 export GIT_DIR="${ROLLBENCH_GIT:-$PWD/.git}" GIT_WORK_TREE="$PWD"
 patch_file="$GIT_DIR/rollbench.patch"
 raw() { git -c core.autocrlf=false -c core.safecrlf=false -c core.fileMode=true -c core.protectNTFS=false -c core.protectHFS=false -c apply.whitespace=nowarn -c apply.ignoreWhitespace=no "$@"; }

@@ -4,12 +4,19 @@
 # are the policy's, which may have changed or broken them.
 set -eu
 export LC_ALL=C
+# Git takes whole files into memory, which the policy may have made of any size, and
+# not every sandbox has a limit: 4 GB for each program, files that are mapped not counted.
+ulimit -d 4194304 2>/dev/null || true
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
 fail() { echo "rollbench: $*"; exit 3; }
 gone() { echo "rollbench: the repository is gone: $*"; exit 5; }
 real=${ROLLBENCH_GIT:-$PWD/.git} # what has the base
 [ -d "$real" ] || gone ".git was removed"
-base=$(cat "$real/refs/rollbench/base" 2>/dev/null || sed -n 's/ refs\/rollbench\/base$//p' "$real/packed-refs" 2>/dev/null || true)
+# What is no file, a device or a pipe, has no end.
+base=
+for ref in refs/rollbench/base packed-refs; do
+  [ -n "$base" ] || [ ! -f "$real/$ref" ] || base=$(sed -n -e 's/ refs\/rollbench\/base$//p' -e '/^[0-9a-f]*$/p' "$real/$ref" 2>/dev/null | head -n 1 | head -c 64 || true)
+done
 
 raw() { # git as if nobody had configured it
   HOME="$work" XDG_CONFIG_HOME="$work" GIT_CONFIG_NOSYSTEM=1 GIT_ATTR_NOSYSTEM=1 GIT_OPTIONAL_LOCKS=0 GIT_DIR="$work" GIT_WORK_TREE="$PWD" \
@@ -23,15 +30,18 @@ open_work() {
     work=$(mktemp -d "$place/.rollbench.XXXXXX" 2>/dev/null) && break
   done
   [ -n "$work" ] || fail "there is no room to work in"
-  trap 'rm -rf "$work"' EXIT
+  exec 2>"$work/said" # git's warnings are nobody's; told is how it ended
+  trap '[ $? -eq 0 ] || tail -c 2000 "$work/said"; rm -rf "$work"' EXIT
   trap 'exit 4' HUP INT TERM
   mkdir -p "$work/objects/info" "$work/refs" "$work/info"
   echo "$real/objects" >"$work/objects/info/alternates"
   echo 'ref: refs/heads/none' >"$work/HEAD"
   echo '* -text -filter -ident -working-tree-encoding !diff' >"$work/info/attributes"
-  cp "$real/info/exclude" "$work/info/exclude" 2>/dev/null || true
+  [ ! -f "$real/info/exclude" ] || head -c 1048576 "$real/info/exclude" >"$work/info/exclude" 2>/dev/null || true
   [ "${#base}" -ne 64 ] || printf '[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n' >"$work/config"
   raw cat-file -e "$base^{tree}" 2>/dev/null || gone "its base commit was removed"
+  pipe=$(find . -name .git -prune -o \( -name .gitignore -o -name .gitattributes \) ! -type f ! -type l ! -type d -print 2>/dev/null | head -n 1)
+  [ -z "$pipe" ] || gone "$pipe is no file" # git would wait for what comes of it
 }
 
 # new_files lists those that count, each with ./ before it. A folder that is a

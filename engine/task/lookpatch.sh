@@ -7,7 +7,7 @@ ulimit -f 131072 2>/dev/null || true # one large file does not fill the place
 # TMPDIR is set where the machine's own are in sight.
 open_work ${TMPDIR:+"$TMPDIR"} /dev/shm /tmp "$real"
 # The policy's index knows which files are as they were: they need not be read.
-cp -p "$real/index" "$work/index" 2>/dev/null && raw read-tree -m "$base" 2>/dev/null && ! raw ls-files -v | grep -q '^[a-zS]' ||
+[ -f "$real/index" ] && cp -p "$real/index" "$work/index" 2>/dev/null && raw read-tree -m "$base" 2>/dev/null && ! raw ls-files -v | grep -q '^[a-zS]' ||
   { rm -f "$work/index" "$work/index.lock"; raw read-tree "$base"; }
 index_changes
 differ

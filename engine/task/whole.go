@@ -18,6 +18,7 @@ const (
 	shadowDir   = "/var/tmp/.rollbench" // not in the workdir, and not where services keep theirs
 	shadowLimit = 2 * time.Minute
 	noShadow    = 5 // the script's exit code
+	mostLeft    = 5 // files that are told of
 )
 
 // readied is a verifier that has more to do before the policy begins in a sandbox whose
@@ -96,6 +97,9 @@ ls -A -- "$1/" 2>/dev/null | head -n 5`, "sh", sb.Path("/logs") + "/verifier"}, 
 	}
 	var found []Sign
 	for name := range strings.Lines(string(res.Output)) {
+		if len(found) == mostLeft { // the policy's own ls may say anything
+			break
+		}
 		found = append(found, Sign{Kind: "verifier", What: "left " + path.Join("/logs/verifier", strings.TrimSuffix(name, "\n"))})
 	}
 	return found, nil

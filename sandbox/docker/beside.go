@@ -18,7 +18,11 @@ import (
 // enough, then what the sandbox itself starts, and waits until all are well.
 func (c *Container) accompany(ctx context.Context, spec sandbox.Spec, image container.Config) error {
 	b := spec.Beside
-	for _, f := range b.Files {
+	files := b.Files
+	if spec.From != "" { // they are there, as somebody may have changed them
+		files = nil
+	}
+	for _, f := range files {
 		if err := c.copyFile(ctx, f); err != nil {
 			return fmt.Errorf("copy to %s: %w", f.Target, err)
 		}
@@ -110,6 +114,7 @@ func (c *Container) begin(ctx context.Context, main *mainService) error {
 		return err
 	}
 	start := main.b.Start
+	c.serves = true
 	argv := slices.Concat(start.Entrypoint, start.Command)
 	if len(start.Entrypoint) == 0 {
 		argv = slices.Concat(main.image.Entrypoint, start.Command)

@@ -40,6 +40,7 @@ type Container struct {
 	parent  *Container     // of a companion: the sandbox that it is beside
 	beside  []*companion   // in the order in which they started; guarded by Provider.mu
 	volumes *sharedVolumes // of the sandbox and its companions; nil without
+	serves  bool           // something of the task's own was started in it
 	workdir string
 	pids    int64
 	diskMB  int

@@ -36,6 +36,9 @@ func (c *Container) Snapshot(ctx context.Context) (sandbox.Snapshot, error) {
 	if names := c.besideNames(); names != "" {
 		return nil, fmt.Errorf("%w: the sandbox has companions (%s), whose state no image holds", sandbox.ErrNoSnapshot, names)
 	}
+	if c.serves {
+		return nil, fmt.Errorf("%w: the task's own service runs in the sandbox, and no image holds it", sandbox.ErrNoSnapshot)
+	}
 	asking, cancel := questioning(ctx)
 	defer cancel()
 	info, err := c.p.engine.ContainerInspect(asking, c.id)

@@ -225,7 +225,7 @@ func (a *app) runFlags(c *cobra.Command) {
 	c.Flags().StringVar(&a.flags.preset, "preset", "", "settings of a known scaffold, a `NAME`: "+strings.Join(presetNames(), ", "))
 	offer(c, "preset", presetNames()...)
 	c.Flags().BoolVar(&a.flags.validation, "validation", false, "a validation run: the val_config tables of the configuration apply")
-	c.Flags().IntVar(&a.flags.evalRepeats, "eval-repeats", 0, "run the verifier `N` times, each in a fresh sandbox; no reward where they differ (sets limits.eval_repeats)")
+	c.Flags().IntVar(&a.flags.evalRepeats, "eval-repeats", 0, "run the verifier `N` times, each in a fresh sandbox (one that works in the policy's: there); no reward where they differ (sets limits.eval_repeats)")
 	c.Flags().BoolVar(&a.flags.human, "human", false, "you write every turn in the workbench (sets generator.human); without --endpoint no model is asked")
 	a.screenFlags(c)
 }
