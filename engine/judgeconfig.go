@@ -57,7 +57,7 @@ func (j Judge) Asker(key infer.Secret) task.Asker {
 		return nil
 	}
 	places := make(chan struct{}, j.Parallel)
-	opt := infer.Options{BaseURL: j.URL, Model: j.Model, Key: key, Plain: true, RequestLimit: time.Duration(j.Timeout), Retries: j.Retries}
+	opt := infer.Options{BaseURL: j.URL, Setting: "judge.endpoint", Model: j.Model, Key: key, Plain: true, RequestLimit: time.Duration(j.Timeout), Retries: j.Retries}
 	if j.Retries == 0 {
 		opt.Retries = -1
 	}

@@ -140,6 +140,18 @@ func TestJudgeOverHTTP(t *testing.T) {
 	}
 }
 
+// A judge that nobody answers for is named by its own key.
+func TestJudgeUnreachable(t *testing.T) {
+	s := startJudge(t)
+	j := judgeOf(s)
+	j.Retries = 0
+	s.Close()
+	v, err := question(t, j.Asker("")).VerifyAnswer(t.Context(), nil, "Paris")
+	if want := "start the server, or name another with judge.endpoint"; err != nil || v.Reward != nil || !strings.Contains(v.Note, want) || strings.Contains(v.Note, "--endpoint") {
+		t.Errorf("%+v, %v; want no reward and %q", v, err, want)
+	}
+}
+
 // max_parallel holds for all questions together, and a cancelled one is no verdict.
 func TestJudgePlaces(t *testing.T) {
 	s := startJudge(t, `{"correct":"yes"}`)

@@ -38,7 +38,7 @@ type Options struct {
 	Spell func(ctx context.Context, ids []int32) (map[int32]string, error)
 	// Replay is the recording that is replayed: Reader and Clock are its own then.
 	Replay  *replay.Player
-	Notice  string          // told at the start; "": nothing
+	Notices []string        // told at the start
 	Welcome bool            // tell somebody new what to press, until a key is
 	Done    <-chan struct{} // closed when the engine has finished; nil: no engine here
 	NoColor bool

@@ -50,6 +50,21 @@ func (ts *toasts) add(now time.Time, l level, text string) {
 	ts.stays = l == trouble
 }
 
+// open with what there was to tell before the screen: the first is shown, and where
+// the others are.
+func (ts *toasts) open(now time.Time, notices []string) {
+	if len(notices) == 0 {
+		return
+	}
+	ts.add(now, note, notices[0])
+	for _, text := range notices[1:] {
+		ts.append(toast{at: now, text: cleanLine(text)})
+	}
+	if more := len(notices) - 1; more > 0 {
+		ts.last.text += fmt.Sprintf(" (%d more: m)", more)
+	}
+}
+
 // moment by which messages come and go.
 func (ts *toasts) moment(now time.Time) time.Time {
 	if ts.clock != nil {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,28 @@ func TestToasts(t *testing.T) {
 	}
 	if len(ts.all) != keptToasts {
 		t.Errorf("%d messages are kept", len(ts.all))
+	}
+}
+
+// What there was to tell before the screen is in the messages; the first is shown, and
+// how many more there are.
+func TestNotices(t *testing.T) {
+	var ts toasts
+	ts.open(t0, nil)
+	if len(ts.all) != 0 {
+		t.Errorf("nothing: %v", ts.all)
+	}
+	ts.open(t0, []string{"first \x1b[31mred", "second", "third"})
+	texts := []string{}
+	for _, one := range ts.all {
+		texts = append(texts, one.text)
+	}
+	if got, shown := ts.shown(t0); !shown || got.text != "first red (2 more: m)" || !slices.Equal(texts, []string{"first red", "second", "third"}) {
+		t.Errorf("shown %v %q, kept %q", shown, got.text, texts)
+	}
+	ts.open(t0, []string{"alone"})
+	if got, _ := ts.shown(t0); got.text != "alone" {
+		t.Errorf("%q", got.text)
 	}
 }
 

@@ -111,9 +111,7 @@ func New(ctx context.Context, opt Options) (*Workbench, error) {
 	w.forks = newForks()
 	w.gauges.run, w.gauges.driven = opt.Reader.Run(), opt.Commands != nil
 	w.wake, w.stop = opt.Reader.Wake()
-	if opt.Notice != "" {
-		w.toasts.add(w.now, note, opt.Notice)
-	}
+	w.toasts.open(w.now, opt.Notices)
 	if opt.Welcome {
 		w.toasts.add(w.now, note, welcome)
 		w.toasts.stays = true

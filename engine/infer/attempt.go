@@ -89,7 +89,7 @@ func (c *Client) whole(req *http.Request, build *builder, read func([]byte, *bui
 	if err != nil {
 		return err
 	}
-	if err := c.unreadable("the answer is not the JSON of a reply (%s); is --endpoint an OpenAI-compatible server?", read(data, build)); err != nil {
+	if err := c.unreadable("the answer is not the JSON of a reply (%s); is it an OpenAI-compatible server?", read(data, build)); err != nil {
 		return err
 	}
 	if build.finish == "" {

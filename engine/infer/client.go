@@ -29,6 +29,7 @@ func (Secret) MarshalText() ([]byte, error) { return []byte("***"), nil }
 // Options of a client. Zero values take the defaults in brackets.
 type Options struct {
 	BaseURL string // with or without /v1
+	Setting string // what a person names it by, for messages [--endpoint]
 	Model   string // "" takes the server's only model (after Probe)
 	Key     Secret // bearer token, "" for none
 	// Template are arguments of the server's chat template (chat_template_kwargs),
@@ -92,6 +93,9 @@ func New(opt Options) (*Client, error) {
 	root, err := parseBase(opt.BaseURL)
 	if err != nil {
 		return nil, err
+	}
+	if opt.Setting == "" {
+		opt.Setting = "--endpoint"
 	}
 	if opt.RequestLimit == 0 {
 		opt.RequestLimit = 10 * time.Minute

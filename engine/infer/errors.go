@@ -67,9 +67,9 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return c.fault(Unavailable, "nothing listens there (connection refused); start the server, or name another with --endpoint", err)
+		return c.fault(Unavailable, "nothing listens there (connection refused); start the server, or name another with "+c.opt.Setting, err)
 	case errors.As(err, &dns):
-		return c.fault(Unavailable, fmt.Sprintf("host %s is not known; check --endpoint", dns.Name), err)
+		return c.fault(Unavailable, fmt.Sprintf("host %s is not known; check %s", dns.Name, c.opt.Setting), err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		return c.fault(Unavailable, "the connection was closed before the answer was whole", err)
 	}
@@ -196,7 +196,7 @@ func errorText(body []byte) (text, param string) {
 		return oneLine(text, 500), param
 	}
 	if lower := bytes.ToLower(body); bytes.HasPrefix(lower, []byte("<!doctype")) || bytes.HasPrefix(lower, []byte("<html")) {
-		return "answered with a web page" + pageTitle(body) + "; is --endpoint the address of the model server, or of a proxy before it?", ""
+		return "answered with a web page" + pageTitle(body) + "; is this the address of the model server, or of a proxy before it?", ""
 	}
 	return oneLine(string(body), 500), ""
 }

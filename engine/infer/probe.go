@@ -87,14 +87,14 @@ func (c *Client) probeModels(ctx context.Context, caps *Capabilities) (owner str
 	if err != nil {
 		var e *Error
 		if errors.As(err, &e) && e.Status == http.StatusNotFound {
-			e.Message = "no /v1/models there; is --endpoint an OpenAI-compatible server?"
+			e.Message = "no /v1/models there; is it an OpenAI-compatible server?"
 		}
 		return "", err
 	}
 	var list modelList
 	if err := json.Unmarshal(data, &list); err != nil {
 		text, _ := errorText(data)
-		return "", c.fault(BadRequest, "/v1/models is not a list of models; is --endpoint an OpenAI-compatible server? It said: "+oneLine(text, 160), err)
+		return "", c.fault(BadRequest, "/v1/models is not a list of models; is it an OpenAI-compatible server? It said: "+oneLine(text, 160), err)
 	}
 	for _, m := range list.Data {
 		caps.Models = append(caps.Models, m.ID)

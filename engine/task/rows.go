@@ -125,7 +125,14 @@ func swebenchRow(r rows.Row, o *Options) (Instance, error) {
 		return Instance{}, err
 	}
 	if d.Image == "" {
-		d.Image = evalImage(d.ID, o.ImagePrefix, "swebench/")
+		publisher := "swebench/"
+		if r.Given("install_config") {
+			publisher = "swerebench/"
+		}
+		d.Image = evalImage(d.ID, o.ImagePrefix, publisher)
+	}
+	if err := d.rebench(r); err != nil {
+		return Instance{}, err
 	}
 	in, err := newRow(r, d)
 	if n := assets(r); n > 0 && err == nil {

@@ -3,10 +3,12 @@ package task
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 	"testing"
 
+	"rollbench/engine/task/rows"
 	"rollbench/engine/task/testlog"
 	"rollbench/sandbox"
 )
@@ -69,6 +71,57 @@ fi
 }
 
 // mypy's tests are the cases that the test patch shows.
+// SWE-rebench's rows say in a column how they are installed and tested; what the row
+// says itself goes before it, and another harness's rows are refused.
+func TestRebenchRow(t *testing.T) {
+	base := map[string]any{"instance_id": "own__p-1", "repo": "own/p", "base_commit": "0123456789abcdef", "problem_statement": "s", "FAIL_TO_PASS": []any{"t.py::a"},
+		"test_patch": "diff --git a/t.py b/t.py\n--- a/t.py\n+++ b/t.py\n@@ -1 +1 @@\n-a\n+b\n"}
+	config := func(more ...any) map[string]any {
+		out := map[string]any{"test_cmd": "pytest --no-header -rA", "install": "pip install -e .[dev]", "log_parser": "parse_log_pytest_v2", "python": "3.9"}
+		for i := 0; i < len(more); i += 2 {
+			out[more[i].(string)] = more[i+1]
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		config, row map[string]any
+		want        []string // in the script, in this order
+		wrong       string
+	}{
+		"as its harness": {config(), nil, []string{"\npip install -e .[dev] ||\n", "git apply", "\npytest --no-header -rA t.py\n"}, ""},
+		"the row's own":  {config(), map[string]any{"test_cmd": "pytest -q"}, []string{"git apply", "\npytest -q t.py\n"}, ""},
+		"its own script": {config("test_cmd", 7.0), map[string]any{"eval_script": "run me"}, []string{"run me"}, ""},
+		"no text":        {config("test_cmd", 7.0), nil, nil, `field "install_config.test_cmd" is a number; it must be a string`},
+		"its V2":         {config("base_image_name", "go"), nil, nil, `field "install_config" is of SWE-rebench V2`},
+		"a parser":       {config("log_parser", "mine"), nil, nil, `field "log_parser" is "mine"; it must be one of`},
+	} {
+		fields := maps.Clone(base)
+		maps.Copy(fields, c.row)
+		fields["install_config"] = c.config
+		in, err := swebenchRow(rows.New("", fields), &Options{})
+		if c.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		script, at := in.kind.(*swebench).script, 0
+		for _, part := range c.want {
+			next := strings.Index(script[at:], part)
+			if next < 0 {
+				t.Fatalf("%s: %q is not in\n%s", name, part, script[at:])
+			}
+			at += next
+		}
+		if in.Image != "swerebench/sweb.eval.x86_64.own_1776_p-1:latest" || name == "the row's own" && strings.Contains(script, "pip install") {
+			t.Errorf("%s: image %s, script\n%s", name, in.Image, script)
+		}
+	}
+}
+
 func TestMypyCases(t *testing.T) {
 	d := &row{FailToPass: []string{"mypy/test/testcheck.py::A::b"}, TestPatch: "@@ -1,3 +1,4 @@ [case testOld]\n x\n+[case testNew]\n+[case testIt_is]\n"}
 	if got := strings.Join(mypyTests(d), "|"); got != "-k|testOld or testNew or testIt_is" {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"rollbench/engine"
@@ -25,7 +26,7 @@ func (a *app) headless(ctx context.Context, w *work) error {
 	run := w.store.Run()
 	fmt.Fprintf(lines, "run %s: %s, %d trajectories (%d × %d), %s at %s%s, %s\n", run.ID, run.Title, len(run.Members),
 		len(run.Members)/max(run.N, 1), run.N, run.Model, run.Endpoint, simulatedMark(run.Simulate), run.Policy)
-	for _, n := range w.notices {
+	for _, n := range slices.Concat(w.notices, w.warned) {
 		fmt.Fprintln(lines, "note: "+n)
 	}
 	done := make(chan error, 1)

@@ -47,11 +47,11 @@ read as it is there.`,
 				return bad(err)
 			}
 			defer func() { err = errors.Join(err, r.Close()) }()
-			notice := ""
+			var notices []string
 			if len(args) == 0 {
-				notice = fmt.Sprintf("this is the newest run, %s; rollbench ls lists the others", r.Run().ID)
+				notices = append(notices, fmt.Sprintf("this is the newest run, %s; rollbench ls lists the others", r.Run().ID))
 			}
-			if err := ui.Run(cmd.Context(), ui.Options{Reader: r, Notice: notice, Written: written, Export: exporter(r), WhatIf: whatIfOf(r), Spell: spellingOf(r.Run()), Runs: recordedRuns{}, NoColor: os.Getenv("NO_COLOR") != "", Theme: c.UI.Theme, Mouse: c.UI.Mouse}); err != nil {
+			if err := ui.Run(cmd.Context(), ui.Options{Reader: r, Notices: notices, Written: written, Export: exporter(r), WhatIf: whatIfOf(r), Spell: spellingOf(r.Run()), Runs: recordedRuns{}, NoColor: os.Getenv("NO_COLOR") != "", Theme: c.UI.Theme, Mouse: c.UI.Mouse}); err != nil {
 				return &exit{1, fmt.Errorf("open run %s: %w", r.Run().ID, err)}
 			}
 			return nil

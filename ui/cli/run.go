@@ -118,6 +118,10 @@ func (a *app) screen(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
+	tools, err := w.engine.Tools()
+	if err != nil {
+		return err // the configuration was checked: it cannot be
+	}
 	done := make(chan struct{})
 	var failed error
 	go func() { // joined below: done is closed when the engine has returned
@@ -128,16 +132,11 @@ func (a *app) screen(ctx context.Context, w *work) error {
 	if spell == nil && !w.ep.none() {
 		spell = newSpeller(w.ep.all[0].Client).spell
 	}
-	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Spell: spell, Runs: recordedRuns{}, Look: w.engine.LookPatch, Task: w.engine.Task, Done: done,
+	opt := ui.Options{Reader: w.store, Commands: w.engine, Export: exporter(w.store), WhatIf: whatIfOf(w.store), Spell: spell, Runs: recordedRuns{}, Look: w.engine.LookPatch, Task: w.engine.Task, Tools: tools, Done: done, Notices: w.notices,
 		NoColor: os.Getenv("NO_COLOR") != "", Theme: w.config.UI.Theme, Mouse: w.config.UI.Mouse, Welcome: len(others) == 1}
 	if w.config.Tools.Search {
 		opt.Search = w.engine.SearchSource
 	}
-	tools, err := w.engine.Tools()
-	if err != nil {
-		return err // the configuration was checked: it cannot be
-	}
-	opt.Tools = tools
 	shown := ui.Run(ctx, opt)
 	w.engine.Stop()
 	<-done

@@ -65,6 +65,9 @@ func verdictIn(x engine.Tried) verdictOf {
 	return fails
 }
 
+// due are the verdicts of the trials of a sound task.
+var due = map[engine.TrialKind]verdictOf{engine.Untouched: fails, engine.Reference: passes}
+
 // tally of the verdicts of a kind, in the order of the constants.
 func (f *finding) tally(kind engine.TrialKind) (counts map[verdictOf]int, text string) {
 	counts = map[verdictOf]int{}
@@ -108,7 +111,7 @@ func (f *finding) problem() string {
 	var all []string
 	for _, kind := range kinds {
 		counts, tally := f.tally(kind)
-		want := map[engine.TrialKind]verdictOf{engine.Untouched: fails, engine.Reference: passes}[kind]
+		want := due[kind]
 		if counts[want] == len(f.ran(kind)) {
 			continue
 		}
@@ -154,6 +157,7 @@ type trialRow struct {
 	Reward   *float64           `json:"reward"` // null: the verifier could not run
 	Parts    map[string]float64 `json:"parts,omitempty"`
 	Note     string             `json:"note"`
+	Output   string             `json:"output,omitempty"` // its end, of a trial that a sound task has not
 	WallS    float64            `json:"wall_s"`
 	Flaky    bool               `json:"flaky"` // verdicts of this kind differ between repeats
 	Sound    bool               `json:"sound"` // the whole task
@@ -172,8 +176,19 @@ func (f *finding) rows() []trialRow {
 			if x.Err != nil {
 				row.Note = oneLine(x.Err)
 			}
+			if verdictIn(x) != due[kind] {
+				row.Output = endOf(x.Verdict.Log)
+			}
 			out = append(out, row)
 		}
 	}
 	return out
+}
+
+// outputKept of a verifier, in bytes, is where a runner's summary of its failures is.
+const outputKept = 4 << 10
+
+// endOf an output as text.
+func endOf(log []byte) string {
+	return strings.ToValidUTF8(string(log[max(len(log)-outputKept, 0):]), "\uFFFD")
 }

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"rollbench/engine"
+	"rollbench/engine/dispatch"
 	"rollbench/engine/task"
+	"rollbench/ui"
 )
 
 // trialsOf makes a finding of verdicts: p passes, f fails, x has no reward, e an error.
@@ -100,6 +103,19 @@ func TestTrialsOfAReport(t *testing.T) {
 		if got := (earlier{"a": c.rows}).finding(f.in, c.repeats); got != nil {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// What limits the trials stands within 80 columns.
+func TestTrialLine(t *testing.T) {
+	s := dispatch.Snapshot{Live: 9, MaxLive: 12, LimitedBy: "eval"}
+	s.Busy, s.Limit, s.Waiting = [3]int{4, 3, 2}, [3]int{4, 8, 2}, [3]int{2, 0, 985}
+	got := trialLine(s, 7, 1000, 3725*time.Second+400*time.Millisecond)
+	if want := "[   7/1000 1h2m5s]  init 4/4 +2  run 3/8  eval 2/2 +985  limited by eval  sandboxes 9/12"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !strings.Contains(ui.CutTo(got, 79), "limited by eval") {
+		t.Error("what limits them is cut")
 	}
 }
 

@@ -3,6 +3,8 @@ package cli
 import (
 	"slices"
 	"testing"
+
+	"rollbench/engine/task"
 )
 
 // An order of a seed depends on the ids alone: rows that are added or that stand
@@ -34,5 +36,13 @@ func TestShuffleIsOfIds(t *testing.T) {
 	}
 	if slices.Equal(first, ids) || slices.Equal(first, shuffled(8, ids...)) {
 		t.Errorf("not shuffled, or alike for two seeds: %v", first)
+	}
+}
+
+// A warning that many tasks have is told once, with the first of them.
+func TestWarningsOf(t *testing.T) {
+	got := warningsOf([]*task.Instance{{ID: "a", Warnings: []string{"no network", "odd"}}, {ID: "b"}, {ID: "c", Warnings: []string{"no network"}}, {ID: "d", Warnings: []string{"no network"}}})
+	if want := []string{"task a and 2 more: no network", "task a: odd"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

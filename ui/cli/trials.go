@@ -179,17 +179,20 @@ func (c *counter) show(s dispatch.Snapshot, now time.Time) {
 	c.drawn = true
 }
 
-// trialLine says where all trials are.
+// trialLine says where all trials are. A narrow terminal cuts its end, which matters
+// least.
 func trialLine(s dispatch.Snapshot, ended, total int, at time.Duration) string {
-	line := fmt.Sprintf("[%*d/%d %6.1fs]", len(fmt.Sprint(total)), ended, total, at.Seconds())
+	line := fmt.Sprintf("[%*d/%d %5s]", len(fmt.Sprint(total)), ended, total, at.Round(time.Second))
 	for i, name := range []string{"init", "run", "eval"} {
-		line += fmt.Sprintf("  %s %s +%d", name, of(s.Busy[i], s.Limit[i]), s.Waiting[i])
+		line += "  " + name + " " + of(s.Busy[i], s.Limit[i])
+		if s.Waiting[i] > 0 {
+			line += fmt.Sprintf(" +%d", s.Waiting[i])
+		}
 	}
-	line += "  sandboxes " + of(s.Live, s.MaxLive)
 	if s.LimitedBy != "" {
 		line += "  limited by " + s.LimitedBy
 	}
-	return line
+	return line + "  sandboxes " + of(s.Live, s.MaxLive)
 }
 
 // wipe the line that is drawn; mu is held.

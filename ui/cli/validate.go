@@ -28,7 +28,8 @@ a question the empty answer must fail and the right one pass. Each --repeats
 times: a task whose verdicts differ between repeats is flaky, and not sound.
 
 It works under the limits of [dispatcher] and [limits], as a run does. --report
-has a line for each trial, --sound the ids of the sound tasks, as "run
+has a line for each trial, with the end of what the verifier printed where it did
+not find what it must, --sound the ids of the sound tasks, as "run
 --instances @FILE" takes them; both are written while the work goes on, and are not
 left where they would be empty. ctrl+c
 stops it and says what was done; --resume goes on with the same --report, also after
@@ -257,6 +258,9 @@ func (v *validation) next() {
 		v.app.progress("run the sound ones: rollbench run" + source + " --instances @" + shellWord(v.soundFile))
 	default:
 		v.app.progress("--sound FILE keeps the ids of the sound ones, for rollbench run" + source + " --instances @FILE")
+	}
+	if v.done.Unsound > 0 && v.report == nil {
+		v.app.progress("--report FILE keeps the end of what a verifier printed that went wrong, as output")
 	}
 	if v.done.NotFinished > 0 && v.report != nil {
 		v.app.progress("the same command with --resume goes on from here")

@@ -53,7 +53,7 @@ func (e earlier) finding(in *task.Instance, repeats int) *finding {
 		}
 		seen[name] = true
 		x := engine.Tried{Trial: trial}
-		x.Verdict.Reward, x.Verdict.Parts, x.Verdict.Note = row.Reward, row.Parts, row.Note
+		x.Verdict.Reward, x.Verdict.Parts, x.Verdict.Note, x.Verdict.Log = row.Reward, row.Parts, row.Note, []byte(row.Output)
 		x.Wall = time.Duration(row.WallS * float64(time.Second))
 		f.tried = append(f.tried, x)
 	}

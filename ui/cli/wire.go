@@ -104,7 +104,8 @@ type work struct {
 	ep      *endpoint
 	servers *engine.Servers
 	title   string
-	notices []string // to show before the run starts
+	notices []string // of the time before the run, which are no events of it
+	warned  []string // such as are events of the run, too
 	changed string   // what a resumed run cannot have as it was, "" for nothing
 }
 
@@ -162,11 +163,7 @@ func (a *app) begin(ctx context.Context) (_ *work, err error) {
 	}
 	title += a.titled
 	w.title = title
-	for _, in := range instances {
-		for _, text := range in.Warnings {
-			w.notices = append(w.notices, "task "+in.ID+": "+text)
-		}
-	}
+	w.notices = warningsOf(instances)
 	recorded, err := json.Marshal(w.config) // before the simulated endpoint scales the budget
 	if err != nil {
 		return nil, fmt.Errorf("encode the configuration: %w", err)
@@ -200,6 +197,25 @@ func (a *app) begin(ctx context.Context) (_ *work, err error) {
 	return w, a.finishOpening(ctx, w, instances, create)
 }
 
+// warningsOf the instances, each once with the first that has it.
+func warningsOf(instances []*task.Instance) (out []string) {
+	var texts []string
+	have := map[string][]string{}
+	for _, in := range instances {
+		for _, text := range in.Warnings {
+			if have[text] == nil {
+				texts = append(texts, text)
+			}
+			have[text] = append(have[text], in.ID)
+		}
+	}
+	for _, text := range texts {
+		ids := have[text]
+		out = append(out, "task "+ids[0]+andMore(len(ids)-1)+": "+text)
+	}
+	return out
+}
+
 // finishOpening opens what new and resumed runs have in common, in the order
 // that loses nothing: sandboxes are checked before a session is made.
 func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Instance, open func(home string) (*sessions.Store, error)) error {
@@ -229,8 +245,7 @@ func (a *app) finishOpening(ctx context.Context, w *work, instances []*task.Inst
 		if text == "" {
 			continue
 		}
-		w.notices = append(w.notices, text)
-		// For the screen, which shows events only.
+		w.warned = append(w.warned, text)
 		warning := sessions.NewEvent(time.Now(), sessions.Key{}, sessions.KindWarning, sessions.Warning{Text: text})
 		if err := w.store.Commit(ctx, sessions.Write{Events: []sessions.Event{warning}}); err != nil {
 			return err
