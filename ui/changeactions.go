@@ -154,7 +154,7 @@ func doMark(w *Workbench) tea.Cmd {
 		name: "Mark " + cleanLine(t.Key.String()),
 		help: "training: yes as its end has it; mask keeps it in its group's baseline and out of the gradient; drop keeps it out of exports and baselines. Nothing here makes it intervened. / finds tags in the list.",
 		fields: []field{
-			{name: "training", editor: newEditor(training, true), ext: ".txt"},
+			{name: "training", editor: newEditor(training, true), ext: ".txt", options: []string{"yes", "mask", "drop"}},
 			{name: "tags", editor: newEditor(strings.Join(t.Tags, " "), true), ext: ".txt"},
 			{name: "note", editor: newEditor(t.Note, false), ext: ".txt"},
 		},
@@ -199,7 +199,7 @@ func doByHand(w *Workbench) tea.Cmd {
 		help: "look runs it in a copy of the sandbox that is thrown away. change runs it in the sandbox: the policy is not told, a resume repeats it, the trajectory counts as intervened. replace runs it as the policy's call, in the place of the one that waits.",
 		fields: []field{
 			{name: "command", editor: newEditor("", false), ext: ".sh"},
-			{name: "to", editor: newEditor("look", true), ext: ".txt"},
+			{name: "to", editor: newEditor("look", true), ext: ".txt", options: []string{"look", "change", "replace"}, hint: "look, change or replace"},
 		},
 		edit: w.external,
 		send: func(v []string) (tea.Cmd, error) { return w.sendByHand(t, v[0], strings.TrimSpace(v[1])) },

@@ -174,7 +174,7 @@ func (v *compareView) outcomes(cols int) *section {
 		if i == 0 {
 			l.add(dim, "–")
 		} else {
-			l = append(l, parted(v.read.parts[i], v.read.tokens[i])...)
+			l = append(l, clipParts(parted(v.read.parts[i], v.read.tokens[i]), cols-l.width())...)
 		}
 		s.add(block{id: "o" + strconv.Itoa(i), kind: cells, title: l, raw: t.Key.String()})
 	}
@@ -186,7 +186,7 @@ func howWide(wide bool) int {
 	if wide {
 		return 24
 	}
-	return 14
+	return 13
 }
 
 // usedBy counts the calls of a trajectory, those that did not end well, and the time
@@ -234,9 +234,9 @@ func parted(p compare.Parting, ids compare.TokenPart) line {
 	case ids.Turn > 0:
 		at += ":" + strconv.Itoa(ids.At)
 	}
-	l.add(dim, " ids "+at+" text "+turn(p.Text)+" saw "+turn(p.Saw))
+	l.add(dim, "  ids "+at+"  text "+turn(p.Text)+"  saw "+turn(p.Saw))
 	if p.Alone {
-		l.add(dim, " (one ended)")
+		l.add(dim, "  (one ended)")
 	}
 	return l
 }

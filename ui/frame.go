@@ -62,6 +62,31 @@ func clip(l line, w int) line {
 	return out
 }
 
+// clipParts cuts a line before the first part that has no room, and in it where it is the
+// only one. Two spaces stand between parts.
+func clipParts(l line, w int) line {
+	text := l.text()
+	if width(text) <= w {
+		return l
+	}
+	end := strings.LastIndex(text, "  ")
+	for end > 0 && width(text[:end]) > w {
+		end = strings.LastIndex(text[:end], "  ")
+	}
+	if end <= 0 {
+		return clip(l, w)
+	}
+	out := line{}
+	for _, s := range l {
+		n := min(len(s.text), end)
+		if n == 0 {
+			break
+		}
+		out, end = append(out, seg{s.r, s.text[:n]}), end-n
+	}
+	return out
+}
+
 // overlay puts top over the screen's rows with its first cell at x, y.
 func overlay(rows, top []string, x, y, w int) {
 	for i, piece := range top {

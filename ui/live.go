@@ -110,7 +110,7 @@ func lookPage(patch []byte, size int, at time.Time) *page {
 	s.add(block{id: "look", kind: heading, title: title, right: line{{dim, "3 looks again"}}})
 	switch {
 	case size == 0:
-		s.add(block{id: "text", body: dim, text: "Nothing in the repository is changed yet."})
+		s.add(block{id: "text", body: dim, text: "Nothing is changed yet."})
 	default:
 		s.add(block{id: "text", body: plain, kind: diff, text: trim(string(patch))})
 	}

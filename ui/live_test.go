@@ -131,7 +131,7 @@ func TestLookPage(t *testing.T) {
 		size  int
 		want  string
 	}{
-		{"", 0, "▶ changes as of 10:00:00 · 0 files|Nothing in the repository is changed yet."},
+		{"", 0, "▶ changes as of 10:00:00 · 0 files|Nothing is changed yet."},
 		{"diff --git a/a b/a\n+1\n", 22, "▶ changes as of 10:00:00 · 1 file|diff --git a/a b/a\n+1"},
 		{"diff --git a/a b/a\n+1\n+2\x1b[2J", 5000, "▶ changes as of 10:00:00 · 1 file or more|diff --git a/a b/a\n+1|The first 22 of 5,000 bytes."},
 		{"diff --git without an end", 5000, "▶ changes as of 10:00:00 · 1 file or more||The first 0 of 5,000 bytes."},

@@ -40,11 +40,11 @@ func (p *gaugePane) pace(w int, now time.Time) line {
 		l.add(dim, ": if its process is gone, rollbench resume goes on")
 		return l
 	case s.Paused: // neither speed nor end mean anything now
-		l.add(warn, p.pausing())
+		hold := line{{warn, p.pausing()}}
 		if p.driven {
-			l.add(dim, ": P continues")
+			hold.add(dim, ": P continues")
 		}
-		return append(append(l, isolation(s)...), p.old(now)...)
+		return append(l, choose(w-1, []part{{0, hold}, {1, isolation(s)}, {0, p.old(now)}})...)
 	}
 	return append(l, choose(w-1, p.paceParts(now))...)
 }
@@ -266,7 +266,8 @@ func (p *gaugePane) withWarning(gauges line, w int) line {
 	case gauges.width()+2+warning.width() < w:
 		return append(append(gauges, seg{plain, "  "}), warning...)
 	}
-	return append(append(line{{plain, " "}}, warning...), append(line{{plain, " "}}, gauges...)...)
+	warning = append(line{{plain, " "}}, warning...)
+	return append(append(warning, seg{plain, " "}), clipParts(gauges, w-warning.width()-1)...)
 }
 
 // old warns of gauges that nobody keeps up.

@@ -54,8 +54,9 @@ type Options struct {
 }
 
 // screenRate is how often a second the screen library looks whether there is a new
-// frame: a key waits for that. Data makes ten frames a second at most, whatever it is.
-const screenRate = 60
+// frame: a key waits for that, 33 ms at most, and every look costs when idle. Data makes
+// ten frames a second at most, whatever it is.
+const screenRate = 30
 
 // Run shows the workbench until the person leaves or ctx ends. Leaving a
 // finished or foreign run gives nil, leaving a running one ErrLeftRunning,
