@@ -137,6 +137,7 @@ func TestComposeErrors(t *testing.T) {
 		"services: {main: {volumes: ['../tests:/t']}}":    "service main: volumes: tests would show the policy what it is judged by",
 		"services: {main: {volumes: ['../solution:/t']}}": "solution would show the policy",
 		"services: {main: {volumes: ['..:/t']}}":          "would show the policy",
+		"services: {main: {build: ../tests}}":             "service main: build.context: tests would show the policy what it is judged by",
 		"services: {db: {image: x, privileged: yes}}":     "environment/docker-compose.yaml: line 1: service db: privileged: it is refused",
 	} {
 		if in, err := composeTask(t, text, nil); err == nil || !strings.Contains(err.Error(), want) {
