@@ -137,14 +137,17 @@ func TestComposeErrors(t *testing.T) {
 		"services: {main: {volumes: ['../tests:/t']}}":    "service main: volumes: tests would show the policy what it is judged by",
 		"services: {main: {volumes: ['../solution:/t']}}": "solution would show the policy",
 		"services: {main: {volumes: ['..:/t']}}":          "would show the policy",
-		"services: {main: {build: ../tests}}":             "service main: build.context: tests would show the policy what it is judged by",
 		"services: {db: {image: x, privileged: yes}}":     "environment/docker-compose.yaml: line 1: service db: privileged: it is refused",
 	} {
 		if in, err := composeTask(t, text, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v; want %s", text, in.Beside, err, want)
 		}
 	}
-	_, err := composeTask(t, "services: {db: {image: x}}", map[string]string{"task.toml": "[metadata.rollbench]\nlocal = true\n", "environment/repo.tar.gz": "x"})
+	_, err := composeTask(t, "services: {main: {build: ../tests}}", map[string]string{"tests/Dockerfile": "FROM x\n"})
+	if err == nil || !strings.Contains(err.Error(), "service main: build.context: tests would show the policy what it is judged by") {
+		t.Error(err)
+	}
+	_, err = composeTask(t, "services: {db: {image: x}}", map[string]string{"task.toml": "[metadata.rollbench]\nlocal = true\n", "environment/repo.tar.gz": "x"})
 	if err == nil || !strings.Contains(err.Error(), "a local sandbox has no companions") {
 		t.Error(err)
 	}
