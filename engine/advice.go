@@ -60,13 +60,13 @@ func Advise(of sessions.Run, run *stats.Run) (Advice, error) {
 
 // predicted stage times of all trajectories, and how many of them are recorded.
 func predicted(times []stats.Times) (jobs []dispatch.Job, known int) {
-	sum, n := map[string][3]float64{}, map[string]float64{}
+	sum, n, kept := map[string][3]float64{}, map[string]float64{}, map[string]bool{}
 	var recorded []dispatch.Job
 	for _, t := range times {
 		if !t.Ended {
 			continue
 		}
-		recorded = append(recorded, dispatch.Job{Group: t.Key.Instance, Seconds: t.Seconds})
+		recorded = append(recorded, dispatch.Job{Group: t.Key.Instance, Seconds: t.Seconds, Kept: t.Kept})
 		if !t.Whole {
 			continue
 		}
@@ -76,20 +76,23 @@ func predicted(times []stats.Times) (jobs []dispatch.Job, known int) {
 		}
 		sum[t.Key.Instance] = s
 		n[t.Key.Instance]++
+		kept[t.Key.Instance] = t.Kept
 	}
 	if len(recorded) == 0 {
 		return nil, 0
 	}
 	for i, t := range times {
-		j := dispatch.Job{Group: t.Key.Instance, Seconds: t.Seconds}
+		j := dispatch.Job{Group: t.Key.Instance, Seconds: t.Seconds, Kept: t.Kept}
 		switch siblings := n[t.Key.Instance]; {
 		case t.Ended:
 		case siblings > 0:
 			for st, s := range sum[t.Key.Instance] {
 				j.Seconds[st] = s / siblings
 			}
+			j.Kept = kept[t.Key.Instance]
 		default:
-			j.Seconds = recorded[i%len(recorded)].Seconds
+			like := recorded[i%len(recorded)]
+			j.Seconds, j.Kept = like.Seconds, like.Kept
 		}
 		jobs = append(jobs, j)
 	}

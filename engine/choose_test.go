@@ -2,6 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +18,48 @@ type kindOf struct {
 	sandbox.Provider
 	report sandbox.Report
 	has    bool
+}
+
+// images is a provider that notes which images were asked to be made.
+type images struct {
+	kindOf
+	here  string // the one that is there
+	asked *[]string
+}
+
+func (i images) HasImage(_ context.Context, image string) (bool, error) { return image == i.here, nil }
+
+func (i images) EnsureImage(_ context.Context, spec sandbox.Spec) error {
+	*i.asked = append(*i.asked, spec.Image)
+	return errors.New("no such image")
+}
+
+// An image that a separate verifier needs is looked for before anything starts, as the
+// policy's own is.
+func TestCheckVerifierImage(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"task.toml":      "[environment]\ndocker_image = \"own\"\n[verifier.environment]\ndocker_image = \"apart\"\n",
+		"instruction.md": "Do it.\n", "tests/test.sh": "echo 1 >/logs/verifier/reward.txt\n",
+	} {
+		file := filepath.Join(dir, "one", name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := task.Load(filepath.Join(dir, "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	p := images{kindOf: kindOf{report: sandbox.Report{OK: true}}, here: "own", asked: &asked}
+	err = CheckSandboxes(t.Context(), Sandbox{Kind: "docker"}, map[sandbox.Kind]sandbox.Provider{sandbox.Docker: p}, []*task.Instance{&all[0]}, nil)
+	if err == nil || !strings.Contains(err.Error(), "task one: no such image") || !slices.Equal(asked, []string{"apart"}) {
+		t.Errorf("asked for %q, %v", asked, err)
+	}
 }
 
 func (k kindOf) Check(context.Context) sandbox.Report           { return k.report }

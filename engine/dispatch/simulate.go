@@ -12,6 +12,7 @@ import (
 type Job struct {
 	Group   string
 	Seconds [3]float64 // init, run, eval
+	Kept    bool       // it is evaluated in the sandbox it ran in
 }
 
 // Result of a simulation, in seconds of its virtual clock.
@@ -40,6 +41,7 @@ type Result struct {
 // machine that the live engine drives.
 func Simulate(p Policy, l Limits, jobs []Job, order []Item) Result {
 	s := &simulation{core: NewCore(p, l, len(jobs), order), jobs: jobs, since: make([]float64, len(jobs)), limit: resolve(p, l, len(jobs)).busy[Run]}
+	s.core.KeepIf(func(it Item) bool { return jobs[it].Kept })
 	s.apply(s.core.Begin())
 	for s.agenda.Len() > 0 {
 		e := heap.Pop(&s.agenda).(stageEnd)

@@ -11,7 +11,7 @@ import (
 // Two jobs of 1+2+1 s with one slot a stage: the second waits 1 s for init and
 // 1 s for run, and ends at 6 s.
 func TestSimulateByHand(t *testing.T) {
-	jobs := []Job{{"a", [3]float64{1, 2, 1}}, {"b", [3]float64{1, 2, 1}}}
+	jobs := []Job{{"a", [3]float64{1, 2, 1}, false}, {"b", [3]float64{1, 2, 1}, false}}
 	r := Simulate(AsyncPipeline, Limits{Init: 1, Run: 1, Eval: 1, Live: 4, Ready: 1}, jobs, nil)
 	// init a 0–1, b 1–2; run a 1–3, b 3–5; eval a 3–4, b 5–6. Groups end at 4 and 6.
 	if r.Makespan != 6 || r.MostLive != 2 || r.GroupDone != 5 {
@@ -82,7 +82,7 @@ func readTrace(t testing.TB, epoch int) (jobs []Job, groups []string, history ma
 	history = map[string]float64{}
 	n := map[string]float64{}
 	for _, r := range rows {
-		jobs = append(jobs, Job{r.Instance, [3]float64{r.Init, r.Run, r.Eval}})
+		jobs = append(jobs, Job{r.Instance, [3]float64{r.Init, r.Run, r.Eval}, false})
 		groups = append(groups, r.Instance)
 		history[r.Instance] += r.Init + r.Run + r.Eval
 		n[r.Instance]++
@@ -121,7 +121,7 @@ func TestAgainstSkyRLAgent(t *testing.T) {
 func TestAdvise(t *testing.T) {
 	jobs := make([]Job, 8)
 	for i := range jobs {
-		jobs[i] = Job{string(rune('a' + i/2)), [3]float64{1, 1, 4}}
+		jobs[i] = Job{string(rune('a' + i/2)), [3]float64{1, 1, 4}, false}
 	}
 	now := Setting{AsyncPipeline, FIFO, Limits{Init: 4, Run: 4, Eval: 1, Live: 4}}
 	all := Advise(now, jobs, nil)
@@ -146,5 +146,22 @@ func BenchmarkSimulate512(b *testing.B) {
 	order := Arrange(LongestFirst, groups, history)
 	for b.Loop() {
 		Simulate(AsyncPipeline, Limits{Init: 96, Run: 96, Eval: 96, Live: 192, OnePlace: true}, jobs, order)
+	}
+}
+
+// Of two places one is where the long verifier of a works, from 2 s to 12 s. The other
+// is free again at 3 s when b has run, and c works in it from 3 s to 34 s; where b keeps
+// it for its verifier, which waits for that of a, c waits for the place of a: 9 s.
+func TestSimulateKeptPlaces(t *testing.T) {
+	jobs := []Job{{"a", [3]float64{1, 1, 10}, false}, {"b", [3]float64{1, 1, 10}, false}, {"c", [3]float64{1, 30, 1}, false}}
+	limits := Limits{Init: 1, Run: 1, Eval: 1, Live: 2, Ready: 1}
+	if r := Simulate(AsyncPipeline, limits, jobs, nil); r.Makespan != 35 {
+		t.Errorf("fresh: %v s, want 35", r.Makespan)
+	}
+	for i := range jobs {
+		jobs[i].Kept = true
+	}
+	if r := Simulate(AsyncPipeline, limits, jobs, nil); r.Makespan != 44 {
+		t.Errorf("kept: %v s, want 44", r.Makespan)
 	}
 }

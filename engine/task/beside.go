@@ -62,6 +62,9 @@ func readCompose(folder fs.FS, dir string, o compose.Options, logs map[string]st
 // It reports the Dockerfile's text, and whether there is anything to run.
 func (t *together) image(in *Instance, dir, given string, o Options) (dockerfile string, found bool, err error) {
 	b := cmp.Or(t.own.Build, &compose.Build{Context: dir, Dockerfile: "Dockerfile"})
+	if secret(b.Context) {
+		return "", false, fmt.Errorf("%s: service %s: build.context: %s would show the policy what it is judged by", t.file, t.own.Name, b.Context)
+	}
 	if file := path.Join(b.Context, b.Dockerfile); exists(t.folder, file) {
 		if dockerfile, err = readText(t.folder, file); err != nil {
 			return "", false, err

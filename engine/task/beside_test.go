@@ -143,7 +143,11 @@ func TestComposeErrors(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %s", text, in.Beside, err, want)
 		}
 	}
-	_, err := composeTask(t, "services: {db: {image: x}}", map[string]string{"task.toml": "[metadata.rollbench]\nlocal = true\n", "environment/repo.tar.gz": "x"})
+	_, err := composeTask(t, "services: {main: {build: ../tests}}", map[string]string{"tests/Dockerfile": "FROM x\n"})
+	if err == nil || !strings.Contains(err.Error(), "service main: build.context: tests would show the policy what it is judged by") {
+		t.Error(err)
+	}
+	_, err = composeTask(t, "services: {db: {image: x}}", map[string]string{"task.toml": "[metadata.rollbench]\nlocal = true\n", "environment/repo.tar.gz": "x"})
 	if err == nil || !strings.Contains(err.Error(), "a local sandbox has no companions") {
 		t.Error(err)
 	}

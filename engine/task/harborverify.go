@@ -168,6 +168,11 @@ func (h *harbor) takeRoles(in *Instance, m *manifest, o Options) (err error) {
 		return err
 	}
 	if h.graded == ByArtifacts {
+		for _, a := range h.artifacts {
+			if sandbox.Within("/tests/test.sh", a.source) {
+				return fmt.Errorf("task.toml: artifacts: %s is where the verifier's tests lie, and the policy would write them; collect what it leaves elsewhere", a.source)
+			}
+		}
 		return h.takeVerifier(in, m, o)
 	}
 	if m.Verifier.NetworkMode != "" && (m.Verifier.NetworkMode == "public") != in.Network {

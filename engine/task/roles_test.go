@@ -100,6 +100,7 @@ func TestRolesRefused(t *testing.T) {
 		`artifacts, number 1: unknown key "path"; there are source, destination, exclude, service`: "artifacts = [{path = \"/a\"}]\n",
 		`artifacts, number 2: service is db; only the files of "main" can be collected`:            "artifacts = [\"/a\", {source = \"/b\", service = \"db\"}]\n",
 		`artifacts, number 1: 3 is neither a path nor a table {source = …}`:                        "artifacts = [3]\n",
+		"artifacts: /tests is where the verifier's tests lie":                                      "artifacts = [\"/logs\", \"/tests/\"]\nverifier.environment_mode = \"separate\"\n",
 		`artifacts, number 1: exclude must be a list of patterns`:                                  "artifacts = [{source = \"/a\", exclude = \"*\"}]\n",
 	} {
 		toml := goodToml + more

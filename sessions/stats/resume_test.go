@@ -67,3 +67,34 @@ func TestInvalidCallsDidNotRun(t *testing.T) {
 		t.Errorf("p50 %v of calls that ran, want 30 s", bash.Wall.P50)
 	}
 }
+
+// A place is kept where the sandbox of the run stage is open when the verifier begins;
+// what a process that died had open is not.
+func TestKeptPlaces(t *testing.T) {
+	p := record(t)
+	sb := func(open bool) sessions.SandboxChange { return sessions.SandboxChange{Purpose: "run", Open: open} }
+	p.add(1, a, sessions.KindSandbox, sb(true))
+	p.state(2, a, sessions.Ran)
+	p.state(3, a, sessions.Evaluating)
+	p.add(3, a, sessions.KindSandbox, sessions.SandboxChange{Purpose: "eval", Open: true})
+	p.state(4, a, sessions.Done)
+	if got := p.run.Times()[0]; !got.Kept {
+		t.Errorf("open: %+v", got)
+	}
+	p = record(t)
+	p.add(1, a, sessions.KindSandbox, sb(true))
+	p.state(2, a, sessions.Ran)
+	p.add(2, a, sessions.KindSandbox, sb(false))
+	p.state(3, a, sessions.Evaluating)
+	if got := p.run.Times()[0]; got.Kept {
+		t.Errorf("closed: %+v", got)
+	}
+	p = record(t)
+	p.add(1, a, sessions.KindSandbox, sb(true))
+	p.state(2, a, sessions.Ran)
+	p.add(1000, sessions.Key{}, sessions.KindRunStarted, sessions.RunStarted{Resumed: true})
+	p.state(1003, a, sessions.Evaluating)
+	if got := p.run.Times()[0]; got.Kept {
+		t.Errorf("of another process: %+v", got)
+	}
+}

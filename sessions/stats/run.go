@@ -62,6 +62,8 @@ type clock struct {
 	seconds [3]float64
 	run     time.Duration // of the run stage so far: it may be held in between
 	ended   bool
+	holds   bool         // the sandbox of its run stage is open
+	kept    bool         // and was so when its verifier began
 	called  map[int]bool // tools of this attempt: true where a timeout was met
 }
 
@@ -129,6 +131,12 @@ func (r *Run) See(e sessions.Event) error {
 		c.called, c.run, c.seconds = nil, 0, [3]float64{}
 	case sessions.KindState:
 		err = sessions.ReadEvent(e, func(s sessions.StateChange) { r.enter(c, s.State, e.Time) })
+	case sessions.KindSandbox:
+		err = sessions.ReadEvent(e, func(s sessions.SandboxChange) {
+			if s.Purpose == "run" {
+				c.holds = s.Open
+			}
+		})
 	case sessions.KindToolFinished:
 		err = sessions.ReadEvent(e, func(f sessions.ToolFinished) { r.finished(c, f) })
 	case sessions.KindReward:
@@ -152,7 +160,7 @@ func (r *Run) started(at, before time.Time) {
 		default:
 			c.in = sessions.Queued
 		}
-		c.since = at
+		c.since, c.holds = at, false
 	}
 }
 
@@ -178,6 +186,9 @@ func (r *Run) enter(c *clock, next sessions.State, at time.Time) {
 		r.stages[runStage].wait.add(spent)
 	case next == sessions.Evaluating && c.in == sessions.Ran:
 		r.stages[evalStage].wait.add(spent)
+	}
+	if next == sessions.Evaluating {
+		c.kept = c.holds
 	}
 	c.in, c.since, c.ended = next, at, next.Ended()
 	if c.ended {
@@ -265,7 +276,7 @@ func (r *Run) Times() []Times {
 	out := make([]Times, len(r.clocks))
 	for i := range r.clocks {
 		c := &r.clocks[i]
-		out[i] = Times{Key: c.key, Seconds: c.seconds, Ended: c.ended, Whole: c.in == sessions.Done}
+		out[i] = Times{Key: c.key, Seconds: c.seconds, Ended: c.ended, Whole: c.in == sessions.Done, Kept: c.kept}
 	}
 	return out
 }

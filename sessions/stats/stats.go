@@ -61,4 +61,6 @@ type Times struct {
 	Ended   bool         `json:"ended"`
 	// Whole: it went its whole way and was done.
 	Whole bool `json:"whole"`
+	// Kept: its verifier worked in the sandbox of its run stage.
+	Kept bool `json:"kept"`
 }

@@ -23,7 +23,7 @@ func stageTimes(ctx context.Context, r sessions.Reader, whole bool) ([]dispatch.
 	var jobs []dispatch.Job
 	for _, t := range run.Times() {
 		if t.Whole || t.Ended && !whole {
-			jobs = append(jobs, dispatch.Job{Group: t.Key.Instance, Seconds: t.Seconds})
+			jobs = append(jobs, dispatch.Job{Group: t.Key.Instance, Seconds: t.Seconds, Kept: t.Kept})
 		}
 	}
 	return jobs, nil
