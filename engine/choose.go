@@ -20,40 +20,71 @@ type chooser struct {
 // CheckSandboxes says which instance has no sandbox on this machine, and why.
 // The first image that is absent is made or pulled right away, so that a wrong
 // name or a registry out of reach is known before anything starts; the others
-// come when they are needed.
+// come when they are needed. One that cannot be made, while other instances can go on,
+// is theirs to fail by: progress is told.
 func CheckSandboxes(ctx context.Context, c Sandbox, ps map[sandbox.Kind]sandbox.Provider, instances []*task.Instance, progress func(string)) error {
 	kinds := chooser{config: c, providers: ps}
-	tried := false
+	tried, ready := false, false
+	var missing error
 	for _, in := range instances {
 		kind, err := kinds.choose(ctx, in)
 		if err != nil {
 			return err
 		}
-		if tried || kind != sandbox.Docker {
+		if kind != sandbox.Docker {
+			ready = true
 			continue
 		}
-		for _, spec := range sandboxesOf(in, kind) {
-			have, err := haveImages(ctx, ps[kind], spec)
-			if err == nil && !have {
-				tried = true
-				spec.Progress = progress
-				err = ps[kind].EnsureImage(ctx, spec)
-			}
-			if err != nil {
-				return fmt.Errorf("task %s: %w", in.ID, err)
-			}
+		if tried && (missing == nil || ready) {
+			continue
+		}
+		absent, err := withoutImages(ctx, ps[kind], in)
+		if err != nil {
+			return fmt.Errorf("task %s: %w", in.ID, err)
+		}
+		ready = ready || len(absent) == 0
+		if len(absent) == 0 || tried {
+			continue
+		}
+		tried = true
+		if err := ensureImages(ctx, ps[kind], absent, progress); err != nil {
+			missing = fmt.Errorf("task %s: %w", in.ID, err)
+		}
+	}
+	if missing == nil || !ready || ctx.Err() != nil {
+		return missing
+	}
+	progress(missing.Error() + "; the other tasks go on")
+	return nil
+}
+
+func ensureImages(ctx context.Context, p sandbox.Provider, specs []sandbox.Spec, progress func(string)) error {
+	for _, spec := range specs {
+		spec.Progress = progress
+		if err := p.EnsureImage(ctx, spec); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// sandboxesOf are the policy's sandbox, and that of a verifier with an image of its own.
-func sandboxesOf(in *task.Instance, kind sandbox.Kind) []sandbox.Spec {
-	all := []sandbox.Spec{in.Spec(kind)}
+// withoutImages are the sandboxes of an instance, the policy's and that of a verifier
+// with an image of its own, of which an image is not there.
+func withoutImages(ctx context.Context, p sandbox.Provider, in *task.Instance) (absent []sandbox.Spec, err error) {
+	all := []sandbox.Spec{in.Spec(sandbox.Docker)}
 	if in.Grading() == task.ByArtifacts {
 		all = append(all, in.VerifierSpec())
 	}
-	return all
+	for _, spec := range all {
+		have, err := haveImages(ctx, p, spec)
+		if err != nil {
+			return nil, err
+		}
+		if !have {
+			absent = append(absent, spec)
+		}
+	}
+	return absent, nil
 }
 
 // haveImages says whether a spec's image and its companions' are there.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,6 +65,52 @@ func TestCheckVerifierImage(t *testing.T) {
 
 func (k kindOf) Check(context.Context) sandbox.Report           { return k.report }
 func (k kindOf) HasImage(context.Context, string) (bool, error) { return k.has, nil }
+
+// shelf is a docker provider that has some images and can make others, "good…" alone.
+type shelf struct {
+	sandbox.Provider
+	has  []string
+	made *[]string
+}
+
+func (shelf) Check(context.Context) sandbox.Report { return sandbox.Report{OK: true} }
+func (s shelf) HasImage(_ context.Context, image string) (bool, error) {
+	return slices.Contains(s.has, image), nil
+}
+func (s shelf) EnsureImage(_ context.Context, spec sandbox.Spec) error {
+	*s.made = append(*s.made, spec.Image)
+	if !strings.HasPrefix(spec.Image, "good") {
+		return errors.New("no such image")
+	}
+	return nil
+}
+
+// The first image that is absent is made before anything starts. Where it cannot be,
+// nothing starts, unless others are there: those go on.
+func TestFirstImage(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		images, has, made []string
+		said, err         string
+	}{
+		{"all there", []string{"a", "b"}, []string{"a", "b"}, nil, "", ""},
+		{"the first alone is made", []string{"a", "good1", "good2"}, []string{"a"}, []string{"good1"}, "", ""},
+		{"none can be", []string{"bad1", "bad2"}, nil, []string{"bad1"}, "", "task 0: no such image"},
+		{"one before it is there", []string{"a", "bad"}, []string{"a"}, []string{"bad"}, "task 1: no such image; the other tasks go on", ""},
+		{"one behind it is there", []string{"bad", "bad2", "a"}, []string{"a"}, []string{"bad"}, "task 0: no such image; the other tasks go on", ""},
+	} {
+		var made, said []string
+		var all []*task.Instance
+		for i, image := range c.images {
+			all = append(all, &task.Instance{ID: fmt.Sprint(i), Image: image})
+		}
+		ps := map[sandbox.Kind]sandbox.Provider{sandbox.Docker: shelf{has: c.has, made: &made}, sandbox.Local: kindOf{}}
+		err := CheckSandboxes(t.Context(), Sandbox{Kind: "docker"}, ps, all, func(s string) { said = append(said, s) })
+		if (err == nil) != (c.err == "") || err != nil && err.Error() != c.err || !slices.Equal(made, c.made) || strings.Join(said, "|") != c.said {
+			t.Errorf("%s: made %v, said %q, %v", c.name, made, said, err)
+		}
+	}
+}
 
 // A task that needs its image is never put into a local sandbox, and nothing runs in
 // a local sandbox that cannot contain it.

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -263,6 +264,11 @@ func TestArchiveRows(t *testing.T) {
 	in, err := harborOf(t, map[string]any{"path": "set/my-task", "task_binary": []byte(harbor)})
 	if err != nil || in.ID != "my-task" || in.Image != "img:1" || in.Workdir != "/app" {
 		t.Errorf("%+v %v", in, err)
+	}
+	for _, text := range []string{base64.StdEncoding.EncodeToString([]byte(harbor)), harbor} { // JSON has texts only
+		if in, err = harborOf(t, map[string]any{"path": "set/my-task", "task_binary": text}); err != nil || in.Image != "img:1" {
+			t.Errorf("as a text: %+v %v", in, err)
+		}
 	}
 	inner := map[string]string{}
 	for name, text := range harborFiles(nil) {

@@ -115,7 +115,8 @@ func (r ratedRuns) String() string {
 	if n := len(by[stats.Untried]); n > 0 {
 		fmt.Fprintf(w, "%s\t%s\t%d\t\n", stats.Untried, "no try", n)
 	}
-	fmt.Fprintln(w, "\t\t\t\nINSTANCE\tSOLVED\tTRIES\tLEVEL")
+	w.Flush()
+	fmt.Fprintln(w, "\nINSTANCE\tSOLVED\tTRIES\tLEVEL")
 	for _, x := range r.rated {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", x.Instance, x.Solved, x.N, x.Level())
 	}

@@ -18,6 +18,7 @@ import (
 	"rollbench/engine/infer"
 	"rollbench/engine/task"
 	"rollbench/sandbox"
+	"rollbench/ui"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -76,6 +77,18 @@ func (a *app) doctor(ctx context.Context) (err error) {
 	return a.printChecks(checks)
 }
 
+// checkIndent is the column in which a check's text begins.
+const checkIndent = len("BROKEN   endpoint    ")
+
+// beside wraps a text that begins in a column, so that it stays there on a terminal.
+func (a *app) beside(column int, text string) string {
+	room := a.width() - column
+	if room < 20 { // not a terminal, or none that it fits
+		return text
+	}
+	return strings.Join(ui.Wrap(text, room), "\n"+strings.Repeat(" ", column))
+}
+
 func (a *app) printChecks(checks []check) error {
 	broken := 0
 	for _, k := range checks {
@@ -86,9 +99,9 @@ func (a *app) printChecks(checks []check) error {
 		case !k.ok:
 			mark = "missing"
 		}
-		fmt.Fprintf(a.out, "%s  %-11s %s\n", mark, k.name, k.detail)
+		fmt.Fprintf(a.out, "%s  %-11s %s\n", mark, k.name, a.beside(checkIndent, k.detail))
 		if !k.ok && k.fix != "" {
-			fmt.Fprintf(a.out, "%9s%-11s fix: %s\n", "", "", k.fix)
+			fmt.Fprintf(a.out, "%*s%s\n", checkIndent, "", a.beside(checkIndent, "fix: "+k.fix))
 		}
 	}
 	if broken > 0 {

@@ -93,7 +93,7 @@ func (a *app) listTasks(source string, asJSON bool) error {
 	for _, w := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) }) {
 		fmt.Fprintf(plain{a.err}, "warning (%d of %d): %s\n", counts[w], len(listed), word(w))
 	}
-	fmt.Fprintf(a.out, "%d instances\n", len(listed))
+	fmt.Fprintln(a.out, count(len(listed), "instance"))
 	return nil
 }
 

@@ -8,6 +8,7 @@ package rows
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -200,7 +201,7 @@ func asText(v any) (string, bool) {
 	return "", false
 }
 
-// Bytes of a field; texts are taken for bytes too.
+// Bytes of a field. A text is base64, as JSON carries them, or else its own bytes.
 func (r Row) Bytes(name string) ([]byte, error) {
 	switch v := r.fields[name].(type) {
 	case nil:
@@ -208,6 +209,9 @@ func (r Row) Bytes(name string) ([]byte, error) {
 	case []byte:
 		return v, nil
 	case string:
+		if data, err := base64.StdEncoding.DecodeString(v); err == nil {
+			return data, nil
+		}
 		return []byte(v), nil
 	default:
 		return nil, r.Wrong(name, "is %s; it must be binary", kindOf(v))
