@@ -227,7 +227,8 @@ func (f *form) renderFields(t *theme, w, left int) (rows []string, at int) {
 		}
 		was := ""
 		if fd.was != "" && fd.was != strings.TrimSpace(fd.text()) && w-label >= 24 {
-			was = padLeft("was "+fd.was, 12)
+			was = "was " + cleanLine(fd.was)
+			was = padLeft(was, min(max(width(was), 12), (w-label)/2))
 		}
 		for j, text := range fd.render(t, max(w-label-2-width(was), 1), n, has) {
 			if j > 0 {
