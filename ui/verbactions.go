@@ -118,8 +118,8 @@ func canInject(w *Workbench) string {
 	if why := needTrajectory(w); why != "" {
 		return why
 	}
-	switch t, _ := w.list.chosen(); t.State {
-	case sessions.Ran, sessions.Evaluating:
+	t, _ := w.list.chosen()
+	if t.State == sessions.Ran || t.State == sessions.Evaluating || t.State == sessions.Held && t.HeldAt == sessions.BeforeEval {
 		return "its run stage is over: no model call is ahead"
 	}
 	return ""
