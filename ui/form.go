@@ -199,7 +199,10 @@ func (f *form) render(t *theme, w, h int) []string {
 	}
 	end := []string{spaces(w)}
 	if f.failed != "" {
-		end = append(end, t.fit(line{{fail, "✘ " + f.failed}}, w))
+		text := "✘ " + f.failed
+		for _, r := range wrap(text, w) {
+			end = append(end, t.fit(line{{fail, text[r.from:r.to]}}, w))
+		}
 	}
 	end = append(end, t.fit(f.keys(w), w))
 	fields, at := f.renderFields(t, w, max(f.room-len(rows)-1, len(f.fields)))

@@ -14,10 +14,10 @@ import (
 // A form whose verb is refused is there again with what was typed, and says why.
 func TestRefusedForm(t *testing.T) {
 	f := tuned()
-	f.refuse = errors.New("dispatcher.order needs a time limit")
+	f.refuse = errors.New("dispatcher.adaptive moves max_parallel_agents, which has another meaning here")
 	b := open(t, f, 80, 24, measured)
 	b.keys("L" + strings.Repeat("<tab>", 5) + "<ctrl+u>async_batch<ctrl+s>")
-	for _, want := range []string{"Limits of the dispatcher", "▏ async_batch ", "was async_pipeline", "✘ dispatcher.order needs a time limit", "tab field 6/12"} {
+	for _, want := range []string{"Limits of the dispatcher", "▏ async_batch ", "was async_pipeline", "✘ dispatcher.adaptive moves max_parallel_agents, which has another", "│ meaning here ", "tab field 6/12"} {
 		if text := ansi.Strip(b.w.View()); !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
