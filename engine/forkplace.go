@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -110,9 +111,18 @@ func (e *Engine) snapshotOf(ctx context.Context, p *plan) (*forkSnapshot, string
 	}
 	kept, err := s.Snapshot(ctx)
 	if err != nil {
-		return nil, line(err)
+		return nil, whyNoSnapshot(err)
 	}
 	return &forkSnapshot{id: kept.ID(), carry: carry, ran: ran, close: kept.Close, log: e.opt.Log, left: p.opt.N}, ""
+}
+
+// whyNoSnapshot is the reason alone: that there is no snapshot is said beside it.
+func whyNoSnapshot(err error) string {
+	text := line(err)
+	if errors.Is(err, sandbox.ErrNoSnapshot) {
+		_, text, _ = strings.Cut(text, sandbox.ErrNoSnapshot.Error()+": ")
+	}
+	return text
 }
 
 // differsMost bounds the list of differences in a fact.

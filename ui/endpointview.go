@@ -103,6 +103,10 @@ func (p *gaugePane) endpoint(cells int, now time.Time) line {
 		l.add(dim, "not watched")
 		return l
 	}
+	if p.status != nil && len(p.status.Endpoints) == 0 {
+		l.add(dim, "none: a person writes the turns")
+		return l
+	}
 	g := infer.Gauges{}
 	if p.status != nil {
 		g = p.status.Total()

@@ -80,6 +80,8 @@ func forkLead(t sessions.Trajectory, r *sessions.Rebuilt) []block {
 		s.differences(r)
 	case r.By == sessions.BySnapshot:
 		s.add(block{id: "fork.sandbox", label: "sandbox", labelRole: dim, body: dim, text: "from a snapshot of the parent's; programs that ran there do not run here"})
+	case n == 0 && r.Calls == 0:
+		s.add(block{id: "fork.sandbox", label: "sandbox", labelRole: dim, body: dim, text: "a fresh one, as the parent's was: no call ran before that turn"})
 	case n == 0:
 		s.add(block{id: "fork.sandbox", label: "sandbox", labelRole: dim, body: dim, text: fmt.Sprintf("%s replayed in %s, all as recorded%s", plural(r.Calls, "call", "calls"), took(r.Wall), because(r.Why))})
 	default:

@@ -199,7 +199,10 @@ func (f *form) render(t *theme, w, h int) []string {
 	}
 	end := []string{spaces(w)}
 	if f.failed != "" {
-		end = append(end, t.fit(line{{fail, "✘ " + f.failed}}, w))
+		text := "✘ " + f.failed
+		for _, r := range wrap(text, w) {
+			end = append(end, t.fit(line{{fail, text[r.from:r.to]}}, w))
+		}
 	}
 	end = append(end, t.fit(f.keys(w), w))
 	fields, at := f.renderFields(t, w, max(f.room-len(rows)-1, len(f.fields)))
@@ -227,7 +230,8 @@ func (f *form) renderFields(t *theme, w, left int) (rows []string, at int) {
 		}
 		was := ""
 		if fd.was != "" && fd.was != strings.TrimSpace(fd.text()) && w-label >= 24 {
-			was = padLeft("was "+fd.was, 12)
+			was = "was " + cleanLine(fd.was)
+			was = padLeft(was, min(max(width(was), 12), (w-label)/2))
 		}
 		for j, text := range fd.render(t, max(w-label-2-width(was), 1), n, has) {
 			if j > 0 {

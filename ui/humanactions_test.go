@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
-
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"rollbench/engine"
 	"rollbench/sessions"
@@ -143,6 +142,9 @@ func TestWithoutModel(t *testing.T) {
 	b.asks("c", "", "c: this turn is yours: a writes it")
 	if strings.Contains(b.w.View(), "A give the model") {
 		t.Error("its turns can be given to a model that there is not")
+	}
+	if view := ansi.Strip(b.w.View()); !strings.Contains(view, " endpoint none: a person writes the turns") || strings.Contains(view, "N/A tok/s") {
+		t.Error("gauges of an endpoint that there is not")
 	}
 }
 

@@ -156,6 +156,7 @@ func TestWhyNot(t *testing.T) {
 		{"held already", "jjp", "p: flask-4045#2 is held already: c continues it", nil},
 		{"no call", "/sympy-20590#2<enter>e", "e: no call waits to run: it is held at before-model (s goes to the next gate)", nil},
 		{"past its run stage", "/xarray-3305#3<enter>i", "i: its run stage is over: no model call is ahead", nil},
+		{"held at its end", "/sympy-20590#1<enter>i", "i: its run stage is over: no model call is ahead", nil},
 		{"read only", "jjc", "c: read only: this run is not driven from here", func(o *Options) { o.Commands = nil }},
 		{"under a sheet", "jjBo", "o: esc closes what covers the panes first", nil},
 		{"no exporter", "E", "E: nothing to export with here: rollbench export r-0412", nil},

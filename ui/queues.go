@@ -259,6 +259,22 @@ func limitsNow(log *limitLog, s *engine.Status) engine.Limits {
 	return engine.Limits{Init: s.Init.Limit, Run: s.Run.Limit, Eval: s.Eval.Limit, Live: s.MaxLive, Ready: s.Ready.Limit}
 }
 
+// tuningNow is the tuning in force, the bounds of the adaptive limit only where it is
+// on; nothing where it is not known.
+func tuningNow(log *limitLog, s *engine.Status) string {
+	now := s.Tuning
+	if log.now != nil {
+		now = log.tuning
+	}
+	var parts []string
+	for _, f := range tunable(now) {
+		if now.Adaptive != "" || !strings.HasPrefix(f.name, "adaptive_") {
+			parts = append(parts, f.name+" "+cleanLine(f.show(now)))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
 // changeTime is the width of the times of changes.
 const changeTime = 11
 
@@ -271,6 +287,9 @@ func viewLimits(log *limitLog, s *engine.Status, reading bool) *section {
 	}
 	sec.add(block{id: "limits", kind: heading, title: line{{strong, "limits"}}, right: right})
 	sec.cells(line{{dim, pad("now", changeTime-1)}, {strong, limitsLine(limitsNow(log, s))}})
+	if said := tuningNow(log, s); said != "" {
+		sec.cells(line{{plain, spaces(changeTime - 1)}, {plain, said}})
+	}
 	for i := len(log.changes) - 1; i >= 0; i-- {
 		c := log.changes[i]
 		r := plain

@@ -57,6 +57,11 @@ func TestMeasuredScreens(t *testing.T) {
 	b := open(t, fakeMeasured(), 40, 10, measured)
 	b.keys("L<up>")
 	b.check("single-limits-40x10")
+	for size, wh := range sizes() {
+		b := open(t, tuned(), wh[0], wh[1], measured)
+		b.keys("L" + strings.Repeat("<tab>", 5) + "<ctrl+n>")
+		b.check("limits-tuned-" + size)
+	}
 	b = open(t, fakeMeasured(), 60, 20, measured)
 	b.keys("Q")
 	b.check("single-queues-60x20")

@@ -1,12 +1,49 @@
 package ui
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"rollbench/engine"
 )
+
+// A form whose verb is refused is there again with what was typed, and says why.
+func TestRefusedForm(t *testing.T) {
+	f := tuned()
+	f.refuse = errors.New("dispatcher.adaptive moves max_parallel_agents, which has another meaning here")
+	b := open(t, f, 80, 24, measured)
+	b.keys("L" + strings.Repeat("<tab>", 5) + "<ctrl+u>async_batch<ctrl+s>")
+	for _, want := range []string{"Limits of the dispatcher", "▏ async_batch ", "was async_pipeline", "✘ dispatcher.adaptive moves max_parallel_agents, which has another", "│ meaning here ", "tab field 6/12"} {
+		if text := ansi.Strip(b.w.View()); !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	f.refuse = nil
+	b.keys("<ctrl+s>")
+	if text := ansi.Strip(b.w.View()); strings.Contains(text, "Limits of the dispatcher") {
+		t.Errorf("the form stays:\n%s", text)
+	}
+}
+
+// The queues tell of the tuning in force, of the adaptive limit's bounds where it is on.
+func TestTuningNow(t *testing.T) {
+	now := engine.Tuning{Type: "async_pipeline", Order: "fifo", AdaptiveMin: 1, AdaptiveMax: 9, StallAfter: engine.Duration(20 * time.Second)}
+	s := &engine.Status{Tuning: now}
+	if got, want := tuningNow(&limitLog{}, s), "type async_pipeline · order fifo · adaptive off · stall_after 20s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	now.Adaptive = "kv"
+	if got, want := tuningNow(&limitLog{now: &engine.Limits{}, tuning: now}, s), "type async_pipeline · order fifo · adaptive kv · adaptive_min 1 · adaptive_max 9 · stall_after 20s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := tuningNow(&limitLog{}, &engine.Status{}); got != "" {
+		t.Errorf("%q of a run that has none", got)
+	}
+}
 
 // tuned is a run whose engine tells of its tuning.
 func tuned() *fakeRun {

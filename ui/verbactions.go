@@ -14,12 +14,24 @@ import (
 type verbMsg struct {
 	said string
 	err  error
+	form *form // that asked for it; nil: none did
 }
 
 // verb runs one of the engine's verbs away from the screen.
 func (w *Workbench) verb(said string, f func(Commands) error) tea.Cmd {
 	c := w.opt.Commands
-	return w.job(func(context.Context) tea.Msg { return verbMsg{said, f(c)} })
+	from, _ := w.dialog.(*form)
+	return w.job(func(context.Context) tea.Msg { return verbMsg{said, f(c), from} })
+}
+
+// applyVerb tells how it went. A form whose verb was refused is there again, with what
+// was typed.
+func (w *Workbench) applyVerb(m verbMsg) {
+	w.report(ok, m.said, m.err)
+	if m.err != nil && m.form != nil && w.dialog == nil {
+		m.form.fail(m.err)
+		w.dialog = m.form
+	}
 }
 
 // needTrajectory and the other can functions answer why a key does not apply.
@@ -106,8 +118,8 @@ func canInject(w *Workbench) string {
 	if why := needTrajectory(w); why != "" {
 		return why
 	}
-	switch t, _ := w.list.chosen(); t.State {
-	case sessions.Ran, sessions.Evaluating:
+	t, _ := w.list.chosen()
+	if t.State == sessions.Ran || t.State == sessions.Evaluating || t.State == sessions.Held && t.HeldAt == sessions.BeforeEval {
 		return "its run stage is over: no model call is ahead"
 	}
 	return ""

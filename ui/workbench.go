@@ -196,7 +196,7 @@ func (w *Workbench) route(msg tea.Msg) tea.Cmd {
 	case whatIfMsg:
 		w.applyWhatIf(m)
 	case verbMsg:
-		w.report(ok, m.said, m.err)
+		w.applyVerb(m)
 		return w.pull()
 	case exportMsg:
 		w.exported(m)
