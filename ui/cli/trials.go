@@ -81,7 +81,7 @@ func (r *trialRun) runTrials(ctx context.Context, c *config, instances []*task.I
 
 // widestID of the instances is the width of their column.
 func widestID(instances []*task.Instance) int {
-	wide := 32
+	wide := 0
 	for _, in := range instances {
 		wide = max(wide, utf8.RuneCountInString(in.ID))
 	}
