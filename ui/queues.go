@@ -262,9 +262,9 @@ func limitsNow(log *limitLog, s *engine.Status) engine.Limits {
 // tuningNow is the tuning in force, the bounds of the adaptive limit only where it is
 // on; nothing where it is not known.
 func tuningNow(log *limitLog, s *engine.Status) string {
-	now := s.Tuning
-	if log.now != nil {
-		now = log.tuning
+	now := log.tuning
+	if tunable(now) == nil { // no change is read yet, or none that tells of it
+		now = s.Tuning
 	}
 	var parts []string
 	for _, f := range tunable(now) {
@@ -288,7 +288,7 @@ func viewLimits(log *limitLog, s *engine.Status, reading bool) *section {
 	sec.add(block{id: "limits", kind: heading, title: line{{strong, "limits"}}, right: right})
 	sec.cells(line{{dim, pad("now", changeTime-1)}, {strong, limitsLine(limitsNow(log, s))}})
 	if said := tuningNow(log, s); said != "" {
-		sec.cells(line{{plain, spaces(changeTime - 1)}, {plain, said}})
+		sec.add(block{id: "tuning", label: " ", labelRole: dim, body: plain, text: said})
 	}
 	for i := len(log.changes) - 1; i >= 0; i-- {
 		c := log.changes[i]

@@ -62,6 +62,9 @@ func TestMeasuredScreens(t *testing.T) {
 		b.keys("L" + strings.Repeat("<tab>", 5) + "<ctrl+n>")
 		b.check("limits-tuned-" + size)
 	}
+	b = open(t, tuned(), 80, 24, measured)
+	b.keys("QG")
+	b.check("queues-tuned-80x24")
 	b = open(t, fakeMeasured(), 60, 20, measured)
 	b.keys("Q")
 	b.check("single-queues-60x20")
