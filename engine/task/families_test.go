@@ -1,7 +1,6 @@
 package task
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -126,21 +125,6 @@ func TestFamilyDetails(t *testing.T) {
 	}
 	if old := one("testdata/datasets/taskrepo", 0, Options{Split: "deprecated"}); old.ID != "old__old-1" || old.Build == nil {
 		t.Errorf("a split that is not published: %+v", old)
-	}
-}
-
-// A policy does not see the pictures of SWE-bench Multimodal: that is said.
-func TestPicturesOfAStatement(t *testing.T) {
-	row := `{"instance_id":"a__b-1","base_commit":"1234567","problem_statement":"see","FAIL_TO_PASS":["t"],"image_assets":%s}`
-	for assets, want := range map[string]int{
-		`"{\"problem_statement\": [\"https://x/1.png\", \"https://x/2.png\"], \"patch\": [], \"test_patch\": []}"`: 1,
-		`{"problem_statement":[],"patch":["https://x/1.png"]}`:                                                     0,
-		`{"problem_statement":null}`: 0, `null`: 0, `""`: 0,
-	} {
-		all, err := loadRows(t, Options{}, fmt.Sprintf(row, assets))
-		if err != nil || len(all[0].Warnings) != want || want == 1 && all[0].Warnings[0] != "the problem statement shows 2 pictures, which a policy does not see" {
-			t.Errorf("%s: %v, %v", assets, all, err)
-		}
 	}
 }
 

@@ -335,19 +335,22 @@ func TestRowRunners(t *testing.T) {
 	}
 }
 
-// Files that a multimodal row's harness downloads are not there, which is told.
+// Files that a multimodal row's harness downloads are not there, and a policy does not
+// see the pictures of its statement: both are told.
 func TestImageAssetsAreTold(t *testing.T) {
-	for assets, want := range map[string]string{
-		`{"test_patch":[{"path":"a.png","url":"u"}],"patch":[{"path":"b.png","url":"u"}],"problem_statement":["u"]}`: "image_assets names 2 files",
-		`"{\"test_patch\": [{\"path\": \"a.png\", \"url\": \"u\"}]}"`:                                                "image_assets names 1 files",
-		`{"problem_statement":["u"]}`: "", `null`: "", `"none"`: "",
+	const two, one, shown = "image_assets names 2 files", "image_assets names 1 files", "the problem statement shows 1 pictures, which a policy does not see"
+	for assets, want := range map[string][]string{
+		`{"test_patch":[{"path":"a.png","url":"u"}],"patch":[{"path":"b.png","url":"u"}],"problem_statement":["u"]}`: {two, shown},
+		`"{\"test_patch\": [{\"path\": \"a.png\", \"url\": \"u\"}]}"`:                                                {one},
+		`{"problem_statement":[],"patch":["https://x/1.png"]}`:                                                       {one},
+		`{"problem_statement":["u"]}`:                                                                                {shown}, `{"problem_statement":null}`: nil, `null`: nil, `"none"`: nil, `""`: nil,
 	} {
 		ins, err := rowsOf(t, []byte(`{"instance_id":"a","base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":["t"],"test_cmd":"t","image_assets":`+assets+`}`))
 		if err != nil {
 			t.Errorf("%s: %v", assets, err)
 			continue
 		}
-		if got := strings.Join(ins[0].Warnings, ""); !strings.HasPrefix(got, want) || want == "" && got != "" {
+		if got := ins[0].Warnings; !slices.EqualFunc(got, want, strings.HasPrefix) {
 			t.Errorf("%s: %q", assets, got)
 		}
 	}

@@ -6,6 +6,7 @@ tests=${TESTS_DIR:-/tests}
 out=${LOGS_DIR:-/logs}/verifier
 mkdir -p "$out"
 export PYTHONDONTWRITEBYTECODE=1
+ulimit -t 5 # a loop without end is over sooner than by the clock
 timeout 120 python3 -I "$tests/run.py" "$PWD" "$tests" "$out"
 code=$?
 if [ ! -e "$out/reward.txt" ] && [ "$code" -ne 126 ] && [ "$code" -ne 127 ]; then
