@@ -73,11 +73,10 @@ func TestContextTLS(t *testing.T) {
 	}
 }
 
-// An engine at another unix socket is this machine's.
-func TestOtherSocket(t *testing.T) {
-	f := &fake{}
-	serve(t, f)
-	dir := t.TempDir()
+// serveSocket has the engine listen at e.sock in a folder of its own.
+func serveSocket(t *testing.T, f *fake) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	l, err := net.Listen("unix", filepath.Join(dir, "e.sock"))
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +85,14 @@ func TestOtherSocket(t *testing.T) {
 	s.Listener = l
 	s.Start()
 	t.Cleanup(s.Close)
+	return dir
+}
+
+// An engine at another unix socket is this machine's.
+func TestOtherSocket(t *testing.T) {
+	f := &fake{}
+	serve(t, f)
+	dir := serveSocket(t, f)
 	t.Setenv("DOCKER_HOST", "unix://"+dir+"/e.sock")
 	p := provider(t, Options{})
 	if r := p.Check(t.Context()); !r.OK {

@@ -3,7 +3,6 @@ package docker
 import (
 	"io"
 	"net"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -77,15 +76,7 @@ func TestDialStdio(t *testing.T) {
 func TestSSHEngine(t *testing.T) {
 	f := &fake{}
 	serve(t, f)
-	dir := t.TempDir()
-	l, err := net.Listen("unix", filepath.Join(dir, "e.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewUnstartedServer(f)
-	s.Listener = l
-	s.Start()
-	t.Cleanup(s.Close)
+	dir := serveSocket(t, f)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
