@@ -135,23 +135,18 @@ func swebenchRow(r rows.Row, o *Options) (Instance, error) {
 		return Instance{}, err
 	}
 	in, err := newRow(r, d)
-	if n := assets(r); n > 0 && err == nil {
+	if n := assets(r, "test_patch", "patch"); n > 0 && err == nil {
 		in.Warnings = append(in.Warnings, fmt.Sprintf("image_assets names %d files that no patch can carry and that are not fetched: tests that need them fail. A task repository has them in test_assets/", n))
 	}
-	if shown := pictures(r); shown > 0 && err == nil {
+	if shown := assets(r, "problem_statement"); shown > 0 && err == nil {
 		in.Warnings = append(in.Warnings, fmt.Sprintf("the problem statement shows %d pictures, which a policy does not see", shown))
 	}
 	return in, err
 }
 
-// pictures counts those of a multimodal row's problem statement.
-func pictures(r rows.Row) int { return assetsOf(r, "problem_statement") }
-
-// assets counts the files that a multimodal row's tests and solution need beside
-// their patches, which its harness downloads.
-func assets(r rows.Row) int { return assetsOf(r, "test_patch", "patch") }
-
-func assetsOf(r rows.Row, parts ...string) int {
+// assets counts the files that parts of a multimodal row need beside their text, which
+// its harness downloads.
+func assets(r rows.Row, parts ...string) int {
 	named, given, err := r.Object("image_assets")
 	if err != nil || !given {
 		return 0 // of other columns of that name nothing is known
