@@ -10,8 +10,8 @@ import (
 	"rollbench/sessions"
 )
 
-// signs of tampering that the run stage left, in the patch, in calls and those given, as the event that tells of them; none
-// where there are none. That they could not be looked for is a warning: the patch is
+// signs of tampering that the run stage left, in the patch, in calls and those given,
+// as the event that tells of them; none where there are none. That they could not be looked for is a warning: the patch is
 // there, and the verdict does not depend on them.
 func (e *Engine) signs(ctx context.Context, t *trajectory, patch []byte, left []task.Sign) []sessions.Event {
 	turns, err := e.store.Turns(ctx, t.key, t.attempt, 0, 0, false)
@@ -20,7 +20,7 @@ func (e *Engine) signs(ctx context.Context, t *trajectory, patch []byte, left []
 		found, err = t.in.Signs(patch, ranCalls(turns))
 	}
 	if err != nil {
-		return []sessions.Event{sessions.NewEvent(time.Now(), t.key, sessions.KindWarning, sessions.Warning{Text: "signs of tampering were not looked for: " + line(err)})}
+		return []sessions.Event{warning(t, "signs of tampering were not looked for: "+line(err))}
 	}
 	found = append(found, left...)
 	if len(found) == 0 {
