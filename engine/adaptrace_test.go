@@ -11,12 +11,7 @@ import (
 // the run: the monitor stops it when adapt returns an error.
 func TestAdaptBesideAPerson(t *testing.T) {
 	r := newRig(t, nil, "pager-last-page").engine()
-	opened, let := make(chan string, 100), make(chan struct{})
-	r.local.fail = func(name string) error {
-		opened <- name
-		<-let
-		return nil
-	}
+	opened, let := r.gateOpens()
 	done := make(chan error)
 	go func() { done <- r.Run(t.Context()) }()
 	<-opened

@@ -157,6 +157,18 @@ func (r *rig) engine() *rig {
 	return r
 }
 
+// gateOpens has each local sandbox that is opened send its name, and wait until let is
+// closed.
+func (r *rig) gateOpens() (opened chan string, let chan struct{}) {
+	opened, let = make(chan string, 100), make(chan struct{})
+	r.local.fail = func(name string) error {
+		opened <- name
+		<-let
+		return nil
+	}
+	return opened, let
+}
+
 func (r *rig) rows() map[string]sessions.Trajectory {
 	r.t.Helper()
 	rows, _, err := r.store.Trajectories(context.Background())

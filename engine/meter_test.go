@@ -73,12 +73,7 @@ func TestSetLimits(t *testing.T) {
 	if err := r.SetLimits(Limits{Run: 1}, ""); err == nil || !strings.Contains(err.Error(), "nothing runs") {
 		t.Errorf("before the run: %v", err)
 	}
-	opened, let := make(chan string, 100), make(chan struct{})
-	r.local.fail = func(name string) error {
-		opened <- name
-		<-let
-		return nil
-	}
+	opened, let := r.gateOpens()
 	done := make(chan error)
 	go func() { done <- r.Run(t.Context()) }()
 	<-opened

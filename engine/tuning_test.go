@@ -19,12 +19,7 @@ func TestTune(t *testing.T) {
 		c.Generator.NumTrajectories = 2
 	}, "config-precedence", "pager-last-page")
 	r.engine()
-	opened, let := make(chan string, 100), make(chan struct{})
-	r.local.fail = func(name string) error {
-		opened <- name
-		<-let
-		return nil
-	}
+	opened, let := r.gateOpens()
 	limits, tuning := r.Limits(), r.Tuning()
 	if err := r.Tune(limits, tuning, ""); err == nil || err.Error() != "the limits are that already" {
 		t.Errorf("nothing to change: %v", err)
@@ -95,12 +90,7 @@ func TestTuneToLongestFirst(t *testing.T) {
 		return map[string]float64{"config-precedence": 1, "pager-last-page": 9}, []string{"run r-x is left out of the history: broken"}, nil
 	}
 	r.engine()
-	opened, let := make(chan string, 100), make(chan struct{})
-	r.local.fail = func(name string) error {
-		opened <- name
-		<-let
-		return nil
-	}
+	opened, let := r.gateOpens()
 	done := make(chan error)
 	go func() { done <- r.Run(t.Context()) }()
 	<-opened
