@@ -286,19 +286,19 @@ func (e *Engine) patchOf(ctx context.Context, t *trajectory) (patch []byte, left
 
 // verify once. An error means that the verifier could not run: the reward stays absent.
 func (e *Engine) verify(ctx context.Context, t *trajectory) (verdict task.Verdict, err error) {
-	switch fresh := e.spec(t, "eval"); t.in.Grading() {
+	switch t.in.Grading() {
 	case task.ByAnswer:
 		if !t.in.RunsAnswer() {
 			verdict, err = e.judge(ctx, t, nil)
 			break
 		}
-		verdict, err = e.inSandbox(ctx, t, fresh, func(sb sandbox.Sandbox) (task.Verdict, error) { return e.judge(ctx, t, sb) })
+		verdict, err = e.inSandbox(ctx, t, e.spec(t, "eval"), func(sb sandbox.Sandbox) (task.Verdict, error) { return e.judge(ctx, t, sb) })
 	case task.InPlace:
 		verdict, err = e.verifyInPlace(ctx, t)
 	case task.ByArtifacts:
 		verdict, err = e.verifyArtifacts(ctx, t)
 	default:
-		verdict, err = e.inSandbox(ctx, t, fresh, func(sb sandbox.Sandbox) (task.Verdict, error) {
+		verdict, err = e.inSandbox(ctx, t, e.spec(t, "eval"), func(sb sandbox.Sandbox) (task.Verdict, error) {
 			return t.in.Verify(ctx, sb, t.patch)
 		})
 	}
