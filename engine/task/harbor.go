@@ -166,7 +166,7 @@ func harborCompose(in *Instance, folder fs.FS, m *manifest, o Options) (*togethe
 		vars["HOST_"+key+"_PATH"], vars["ENV_"+key+"_PATH"] = hostLogs+"/"+name, logs[name]
 	}
 	maps.Copy(vars, in.Env)
-	return readCompose(folder, "environment", compose.Options{Main: "main", AddMain: true, Vars: vars, Getenv: o.Getenv}, logs)
+	return readCompose(folder, "environment", compose.Options{Main: mainService, AddMain: true, Vars: vars, Getenv: o.Getenv}, logs)
 }
 
 // workdir is task.toml's, else the image's own: "" where the Dockerfile does not tell
