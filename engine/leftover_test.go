@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -54,8 +53,7 @@ func TestLeftoversDoNotSpoilThePatch(t *testing.T) {
 			t.Fatal(script, r, err)
 		}
 	}
-	e := &Engine{opt: Options{Log: slog.New(slog.DiscardHandler)}}
-	patch, _, err := e.patchOf(t.Context(), &trajectory{in: in, place: &place{sb: sb}})
+	patch, _, err := sweptPatch(t.Context(), in, sb)
 	if err != nil || !strings.Contains(string(patch), "+++ b/mine.txt\n@@ -0,0 +1 @@\n+changed\n") {
 		t.Errorf("%v\n%.2000s", err, patch)
 	}

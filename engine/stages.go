@@ -219,7 +219,7 @@ func (e *Engine) endRun(ctx context.Context, t *trajectory) (eval bool) {
 func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 	e.closeTools(t) // nothing of theirs may change files meanwhile
 	e.streams.of(t.key).at("the patch to be taken")
-	patch, left, err := e.patchOf(ctx, t)
+	patch, left, err := sweptPatch(ctx, t.in, t.place.sb)
 	if ctx.Err() != nil {
 		return e.interrupted(ctx, t)
 	}
@@ -272,16 +272,15 @@ func patchTaken(t *trajectory, patch []byte) sessions.Event {
 	return sessions.NewEvent(time.Now(), t.key, sessions.KindPatch, sessions.PatchTaken{Bytes: len(patch), Files: files})
 }
 
-// patchOf takes the patch after all that the policy left running was ended: it
-// could change files meanwhile, or leave no room for another process.
-func (e *Engine) patchOf(ctx context.Context, t *trajectory) (patch []byte, left []string, err error) {
-	e.closeTools(t)
-	if s, ok := t.place.sb.(sandbox.Sweeper); ok {
+// sweptPatch takes the patch after all that was left running has ended: it could change
+// files meanwhile, or leave no room for another process.
+func sweptPatch(ctx context.Context, in *task.Instance, sb sandbox.Sandbox) (patch []byte, left []string, err error) {
+	if s, ok := sb.(sandbox.Sweeper); ok {
 		if err := s.Sweep(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
-	return t.in.TakePatch(ctx, t.place.sb)
+	return in.TakePatch(ctx, sb)
 }
 
 // verify once. An error means that the verifier could not run: the reward stays absent.

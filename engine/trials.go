@@ -187,12 +187,7 @@ func (t *Trials) work(ctx context.Context, x *trial) (err error) {
 	}
 	switch x.Instance.Grading() {
 	case task.ByPatch:
-		if sweeper, ok := x.sb.(sandbox.Sweeper); ok {
-			err = sweeper.Sweep(ctx)
-		}
-		if err == nil {
-			x.patch, x.left, err = x.Instance.TakePatch(ctx, x.sb)
-		}
+		x.patch, x.left, err = sweptPatch(ctx, x.Instance, x.sb)
 	case task.ByArtifacts:
 		err = t.collect(ctx, x)
 	}
