@@ -32,22 +32,31 @@ func (c *Container) CopyIn(ctx context.Context, dst string, stream io.Reader) er
 	if err != nil {
 		return err
 	}
+	err = piped(func(w io.Writer) error { return rewrite(w, stream, uid, gid) }, func(r io.Reader) error {
+		return c.check(c.p.engine.CopyToContainer(ctx, c.id, p, r, container.CopyToContainerOptions{}))
+	})
+	if err != nil {
+		return fmt.Errorf("copy to %s: %w", p, err)
+	}
+	return nil
+}
+
+// piped sends what is being written. Of two errors it is the sender's, unless an entry
+// was refused.
+func piped(write func(io.Writer) error, send func(io.Reader) error) error {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := rewrite(w, stream, uid, gid)
+		err := write(w)
 		w.CloseWithError(err)
 		done <- err
 	}()
-	err = c.p.engine.CopyToContainer(ctx, c.id, p, r, container.CopyToContainerOptions{})
+	err := send(r)
 	r.CloseWithError(errors.New("the engine stopped reading"))
 	if bad := <-done; bad != nil && (err == nil || errors.Is(bad, errEntry)) {
-		return fmt.Errorf("copy to %s: %w", p, bad)
+		return bad
 	}
-	if err != nil {
-		return fmt.Errorf("copy to %s: %w", p, c.check(err))
-	}
-	return nil
+	return err
 }
 
 // errEntry is a tar entry that may not be unpacked.

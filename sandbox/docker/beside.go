@@ -92,15 +92,7 @@ func (c *Container) awaitStages(ctx context.Context, main *mainService, all []sa
 
 // copyFile into the sandbox itself, whose user gets it.
 func (c *Container) copyFile(ctx context.Context, f sandbox.File) error {
-	stream, err := f.Tar()
-	if err != nil {
-		return err
-	}
-	r, w := io.Pipe()
-	go func() { w.CloseWithError(below(w, stream, f, 0, 0)) }()
-	err = c.CopyIn(ctx, "/", r)
-	r.CloseWithError(errors.New("the engine stopped reading"))
-	return errors.Join(err, stream.Close())
+	return placed(f, 0, 0, func(r io.Reader) error { return c.CopyIn(ctx, "/", r) })
 }
 
 // begin starts what the task runs in the sandbox's own container, beside the main

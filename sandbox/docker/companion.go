@@ -135,20 +135,19 @@ func (m *companion) copyFiles(ctx context.Context) error {
 func (m *companion) copyFile(ctx context.Context, f sandbox.File, uid, gid int) error {
 	ctx, cancel := context.WithTimeout(ctx, copyLimit)
 	defer cancel()
+	return placed(f, uid, gid, func(r io.Reader) error {
+		return m.p.engine.CopyToContainer(ctx, m.id, "/", r, container.CopyToContainerOptions{})
+	})
+}
+
+// placed sends a file's stream with its entries named for unpacking at the root.
+func placed(f sandbox.File, uid, gid int, send func(io.Reader) error) error {
 	stream, err := f.Tar()
 	if err != nil {
 		return err
 	}
-	r, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := below(w, stream, f, uid, gid)
-		w.CloseWithError(err)
-		done <- err
-	}()
-	err = m.p.engine.CopyToContainer(ctx, m.id, "/", r, container.CopyToContainerOptions{})
-	r.CloseWithError(errors.New("the engine stopped reading"))
-	return errors.Join(<-done, err, stream.Close())
+	err = piped(func(w io.Writer) error { return below(w, stream, f, uid, gid) }, send)
+	return errors.Join(err, stream.Close())
 }
 
 // below names the entries of a stream for unpacking at the root. Folders above
