@@ -70,8 +70,8 @@ func (q *question) render(t *theme, w, _ int) []string {
 			text += s.text
 		}
 		if len(l) == 1 { // a paragraph
-			for _, r := range wrap(text, w) {
-				rows = append(rows, t.fit(line{{l[0].r, text[r.from:r.to]}}, w))
+			for _, row := range Wrap(text, w) {
+				rows = append(rows, t.fit(line{{l[0].r, row}}, w))
 			}
 			continue
 		}

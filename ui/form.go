@@ -187,21 +187,20 @@ func (f *form) edited(m editedMsg) {
 
 func (f *form) render(t *theme, w, h int) []string {
 	rows := []string{}
-	for _, r := range wrap(f.help, w) {
+	for _, row := range Wrap(f.help, w) {
 		if h >= 14 { // where room is scarce the text to edit comes first
-			rows = append(rows, t.fit(line{{dim, f.help[r.from:r.to]}}, w))
+			rows = append(rows, t.fit(line{{dim, row}}, w))
 		}
 	}
-	for _, r := range wrap(f.note, w) {
+	for _, row := range Wrap(f.note, w) {
 		if f.note != "" {
-			rows = append(rows, t.fit(line{{warn, f.note[r.from:r.to]}}, w))
+			rows = append(rows, t.fit(line{{warn, row}}, w))
 		}
 	}
 	end := []string{spaces(w)}
 	if f.failed != "" {
-		text := "✘ " + f.failed
-		for _, r := range wrap(text, w) {
-			end = append(end, t.fit(line{{fail, text[r.from:r.to]}}, w))
+		for _, row := range Wrap("✘ "+f.failed, w) {
+			end = append(end, t.fit(line{{fail, row}}, w))
 		}
 	}
 	end = append(end, t.fit(f.keys(w), w))

@@ -51,13 +51,13 @@ func (p *palette) foot() line {
 func (p *palette) render(t *theme, w, h int) []string {
 	tail := []string{}
 	if p.failed != "" {
-		for _, r := range wrap(p.failed, max(w-4, 1)) {
+		for _, row := range Wrap(p.failed, max(w-4, 1)) {
 			mark := " ✘ "
 			if len(tail) > 0 {
 				mark = "   "
 			}
 			if len(tail) < 3 {
-				tail = append(tail, t.fit(line{{fail, mark}, {plain, p.failed[r.from:r.to]}}, w))
+				tail = append(tail, t.fit(line{{fail, mark}, {plain, row}}, w))
 			}
 		}
 	}
