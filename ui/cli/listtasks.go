@@ -104,12 +104,8 @@ func (a *app) outlines(c *config, source string) ([]listedTask, error) {
 	}
 	var all []listedTask
 	add := func(in *task.Instance) { all = append(all, outline(in)) }
-	held, _, err := a.readTasks(c, source, add)
-	if err != nil {
+	if _, _, err := a.readTasks(c, source, add); err != nil {
 		return nil, err
-	}
-	for i := range held { // the bundled ones
-		add(&held[i])
 	}
 	chosen, err := a.choose(len(all), func(i int) string { return all[i].ID })
 	if err != nil {

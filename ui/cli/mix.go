@@ -165,12 +165,8 @@ func (a *app) grouping(field string, rated []stats.Rated) (func(id string) strin
 		value[in.ID] = label
 		has = has || label != ""
 	}
-	all, _, err := a.readTasks(c, a.flags.tasks, add)
-	if err != nil {
+	if _, _, err := a.readTasks(c, a.flags.tasks, add); err != nil {
 		return nil, err
-	}
-	for i := range all { // the bundled ones
-		add(&all[i])
 	}
 	if !has {
 		return nil, fmt.Errorf("--balance %s: no row of %s has such a field", field, a.flags.tasks)

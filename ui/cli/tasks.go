@@ -66,8 +66,8 @@ func (a *app) checkLimit() error {
 	return nil
 }
 
-// readTasks reads all instances of a source. Where each is not nil it is given those of
-// a dataset one by one instead.
+// readTasks reads all instances of a source. Where each is not nil it is given them
+// instead, those of a dataset one by one as they are read.
 func (a *app) readTasks(c *config, source string, each func(*task.Instance)) (all []task.Instance, title string, err error) {
 	opt := task.Options{BuildArgs: c.Sandbox.BuildArgs, Format: c.Tasks.Format, Split: c.Tasks.Split, ImagePrefix: c.Tasks.ImagePrefix, Network: c.Tasks.Network, Verifier: c.Tasks.Verifier, Verify: c.Tasks.Verify, Label: a.flags.label, Each: each}
 	if opt.Ask, err = c.judge(); err != nil {
@@ -95,7 +95,13 @@ func (a *app) readTasks(c *config, source string, each func(*task.Instance)) (al
 	if len(skipped) > 0 {
 		a.progress(fmt.Sprintf("%d of %d rows or tasks are skipped, the first: %s", len(skipped), len(skipped)+len(all)+read, oneLine(skipped[0])))
 	}
-	return all, title, err
+	if each == nil || err != nil {
+		return all, title, err
+	}
+	for i := range all { // the bundled ones
+		each(&all[i])
+	}
+	return nil, title, nil
 }
 
 // choose by id, then shuffle, then cut: the places of those that are left.
