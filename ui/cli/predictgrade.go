@@ -63,6 +63,7 @@ type gradingRun struct {
 	app       *app
 	config    *config
 	instances []*task.Instance // that there is a prediction for
+	wide      int              // columns of their ids
 	without   int              // chosen instances that there is none for
 	order     []string
 	entries   map[string]*graded
@@ -183,6 +184,7 @@ func (g *gradingRun) read(file string) (err error) {
 	if len(g.instances) == 0 {
 		return bad(fmt.Errorf("%s: it has no prediction for any of the %d chosen tasks", file, len(chosen)))
 	}
+	g.wide = widestID(g.instances)
 	return nil
 }
 
@@ -260,7 +262,7 @@ func (g *gradingRun) tell(id string, e *graded) error {
 	if what == "" {
 		what = e.Note
 	}
-	return g.shows.print(g.lines(), strings.TrimRight(fmt.Sprintf("%-14s  %-*s  %s", e.Status, widestID(g.instances), id, what), " "))
+	return g.shows.print(g.lines(), strings.TrimRight(fmt.Sprintf("%-14s  %-*s  %s", e.Status, g.wide, id, what), " "))
 }
 
 // lines go beside standard output where that is one JSON object.
