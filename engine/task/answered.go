@@ -31,10 +31,7 @@ func (answered) solve(context.Context, *Instance, sandbox.Sandbox) error {
 
 // NeedsPatch reports whether the verifier looks at what the policy changed; else
 // it looks at its final answer, see VerifyAnswer.
-func (in *Instance) NeedsPatch() bool {
-	_, ok := in.kind.(answered)
-	return !ok
-}
+func (in *Instance) NeedsPatch() bool { return in.Grading() != ByAnswer }
 
 // RunsAnswer reports whether the final answer is a program, for which VerifyAnswer
 // needs a fresh, opened sandbox.

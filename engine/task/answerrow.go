@@ -39,7 +39,7 @@ func answerRow(r rows.Row, o *Options) (Instance, error) {
 	if text, ok := r.Value("context").(string); ok && text != "" && verifier.Name == "ruler" {
 		return Instance{}, r.Wrong("context", "holds %d bytes of documents for SkyRL-Agent's tool next_with_summary, which rollbench does not have: the policy would be asked about what it never sees", len(text))
 	}
-	q, err := questionOf(r, verifier.Name != answer.Code)
+	q, err := questionOf(r, source, verifier.Name != answer.Code)
 	if err != nil {
 		return Instance{}, err
 	}
@@ -79,10 +79,8 @@ func unseen(r rows.Row) error {
 	return nil
 }
 
-func questionOf(r rows.Row, targets bool) (q Question, err error) {
-	if q.Source, err = r.Text("data_source"); err != nil {
-		return q, err
-	}
+func questionOf(r rows.Row, source string, targets bool) (q Question, err error) {
+	q.Source = source
 	if q.Text, q.System, q.Talk, err = promptOf(r); err != nil {
 		return q, err
 	}
