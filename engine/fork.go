@@ -261,21 +261,15 @@ func idsFrom(first, n int) string {
 // said is the fact of the fork, alike for all children.
 func (p *plan) said() (sessions.Forked, error) {
 	f := sessions.Forked{Fork: p.fork, Feedback: p.opt.Feedback, Hold: p.opt.Hold, Differs: p.opt.Differs, By: "operator"}
-	changed, err := json.Marshal(p.opt.Sampling)
+	changed := p.parent.fork.sampling(infer.Sampling{}).With(p.opt.Sampling) // what is not changed is as the parent's
+	text, err := json.Marshal(changed)
 	if err != nil {
 		return f, fmt.Errorf("sampling settings: %w", err)
 	}
-	s := infer.Sampling{}
-	if p.parent.fork != nil { // what is not changed is as the parent's
-		s = p.parent.fork.sampling(s)
+	if string(text) != "{}" {
+		f.Sampling = text
 	}
-	if err := json.Unmarshal(changed, &s); err != nil {
-		return f, fmt.Errorf("sampling settings: %w", err)
-	}
-	if changed, err = json.Marshal(s); err == nil && string(changed) != "{}" {
-		f.Sampling = changed
-	}
-	return f, err
+	return f, nil
 }
 
 // child of the plan, and what makes it one in the session.
@@ -344,11 +338,11 @@ func (f *fork) sampling(s infer.Sampling) infer.Sampling {
 	if f == nil || f.Sampling == nil {
 		return s
 	}
-	merged := s
-	if err := json.Unmarshal(f.Forked.Sampling, &merged); err != nil {
+	var changed infer.Sampling
+	if err := json.Unmarshal(f.Forked.Sampling, &changed); err != nil {
 		panic("engine: sampling settings of a fork cannot be read: " + err.Error()) // they were checked as they were made or recalled
 	}
-	return merged
+	return s.With(changed)
 }
 
 func (f *fork) hold() string {

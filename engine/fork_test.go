@@ -360,10 +360,10 @@ func TestForkOfAPausedRun(t *testing.T) {
 	}
 }
 
-// What is not changed of the sampling settings is as the parent's, not as the run's;
-// a child that differs and was to be dropped ends, one that was to go on goes on.
+// What is not changed of the sampling settings is as the parent's, not as the run's, and
+// what a fork changes stays with it: the parent samples on as it did; a child that differs and was to be dropped ends, one that was to go on goes on.
 func TestForkOfAFork(t *testing.T) {
-	s := sit(t, nil)
+	s := sit(t, func(c *Config) { c.Generator.Sampling = infer.Sampling{Temperature: ptr(1.0), Stop: []string{"END"}} })
 	s.call("execute_bash", `{"command": "cat /proc/sys/kernel/random/uuid"}`)
 	s.into(sessions.AfterTool)
 	s.must(s.Fork(s.key, 2, ForkOptions{N: 1, Sampling: infer.Sampling{Temperature: ptr(0.5), TopP: ptr(0.9)}, Differs: DifferGo}))
@@ -380,6 +380,11 @@ func TestForkOfAFork(t *testing.T) {
 		t.Errorf("dropped: %+v", row)
 	}
 	s.finish()
+	for _, turn := range s.turnsOf(s.key) {
+		if got := string(turn.Sampling); got != `{"temperature":1,"stop":["END"]}` {
+			t.Errorf("the parent sampled turn %d with %s", turn.Index, got)
+		}
+	}
 }
 
 // What a person ran in the parent's sandbox before the turn is a part of its past,

@@ -10,6 +10,7 @@
 package infer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -48,6 +49,21 @@ type Sampling struct {
 	RepetitionPenalty *float64 `json:"repetition_penalty,omitempty" toml:"repetition_penalty"`
 	Seed              *int64   `json:"seed,omitempty" toml:"seed"`
 	Stop              []string `json:"stop,omitempty" toml:"stop"`
+}
+
+// With are the settings, those that are set in changed replaced. Neither is written
+// to: many trajectories share the run's.
+func (s Sampling) With(changed Sampling) Sampling {
+	s.Temperature = cmp.Or(changed.Temperature, s.Temperature)
+	s.TopP = cmp.Or(changed.TopP, s.TopP)
+	s.TopK = cmp.Or(changed.TopK, s.TopK)
+	s.MinP = cmp.Or(changed.MinP, s.MinP)
+	s.RepetitionPenalty = cmp.Or(changed.RepetitionPenalty, s.RepetitionPenalty)
+	s.Seed = cmp.Or(changed.Seed, s.Seed)
+	if len(changed.Stop) > 0 {
+		s.Stop = changed.Stop
+	}
+	return s
 }
 
 // Request for one reply.
