@@ -93,6 +93,11 @@ func TestFamilyDetails(t *testing.T) {
 	if on := one("testdata/datasets/terminal", 0, Options{Network: true}); !on.Network || len(on.Warnings) != 0 {
 		t.Errorf("with a network: %+v", on)
 	}
+	for _, rows := range []string{"lite.jsonl", "swesmith.jsonl", "r2egym.jsonl", "skyrlswe.jsonl", "miniswe.jsonl", "taskrepo", "searchr1.jsonl", "plain.jsonl", "../../rows/testdata/made/swegym.parquet"} {
+		if path := "testdata/datasets/" + rows; one(path, 0).Network || !one(path, 0, Options{Network: true}).Network {
+			t.Errorf("%s: a network without being asked, or none when asked", rows)
+		}
+	}
 	local := one("testdata/datasets/plain.jsonl", 0)
 	other := one("testdata/datasets/plain.jsonl", 1)
 	if !local.LocalOK || other.LocalOK || !other.Network || other.VerifyLimit != 5*time.Second || other.Env["N"] != "3" || !slices.Equal(other.Needs, []string{"git"}) {

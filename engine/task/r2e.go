@@ -67,7 +67,7 @@ func r2eRow(r rows.Row, o *Options) (Instance, error) {
 	}
 	in := Instance{
 		ID: strings.ReplaceAll(repo, "/", "__") + "__" + commit, Workdir: defaultWorkdir, Image: r2eImage(image, o.ImagePrefix), Repo: repo,
-		Instruction: rowInstruction(repo, defaultWorkdir, issueText(statement)), VerifyLimit: r2eVerifyLimit,
+		Instruction: rowInstruction(repo, defaultWorkdir, issueText(statement)), Network: o.Network, VerifyLimit: r2eVerifyLimit,
 		Env:  map[string]string{"PATH": r2ePath, "VIRTUAL_ENV": defaultWorkdir + "/.venv"},
 		kind: kind,
 	}

@@ -134,7 +134,7 @@ func swebenchRow(r rows.Row, o *Options) (Instance, error) {
 	if err := d.rebench(r); err != nil {
 		return Instance{}, err
 	}
-	in, err := newRow(r, d)
+	in, err := newRow(r, d, o)
 	if n := assets(r, "test_patch", "patch"); n > 0 && err == nil {
 		in.Warnings = append(in.Warnings, fmt.Sprintf("image_assets names %d files that no patch can carry and that are not fetched: tests that need them fail. A task repository has them in test_assets/", n))
 	}

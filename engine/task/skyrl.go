@@ -94,7 +94,7 @@ func scriptRow(r rows.Row, source string, o *Options) (Instance, error) {
 	}
 	image, err := imageOr(r, o, published)
 	return Instance{
-		ID: id, Workdir: defaultWorkdir, Image: image, Repo: repo, VerifyLimit: scriptLimit, Env: condaEnv(image, "pytest"),
+		ID: id, Workdir: defaultWorkdir, Image: image, Repo: repo, Network: o.Network, VerifyLimit: scriptLimit, Env: condaEnv(image, "pytest"),
 		Instruction: rowInstruction(repo, defaultWorkdir, issueText(statement)), Reference: Reference{Patch: []byte(patch)},
 		kind: &plain{command: script, at: base, bash: true},
 	}, err

@@ -67,7 +67,7 @@ func smithRow(r rows.Row, o *Options) (Instance, error) {
 	// all that are named, so that each test must occur.
 	kind.grading.rules.Smith = smithRules
 	in := Instance{
-		ID: d.ID, Workdir: d.Workdir, Image: d.Image, VerifyLimit: rowVerifyLimit,
+		ID: d.ID, Workdir: d.Workdir, Image: d.Image, Network: o.Network, VerifyLimit: rowVerifyLimit,
 		Instruction: smithInstruction(d), Reference: Reference{Patch: []byte(back)}, TestCommand: d.TestCmd,
 		Repo: d.Repo, Env: condaEnv(d.Image, name), kind: kind,
 	}

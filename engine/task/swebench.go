@@ -26,7 +26,7 @@ type swebench struct {
 
 // newRow makes an instance of a decoded row. What is wrong with a field is found
 // here, not when its trajectory is evaluated.
-func newRow(r rows.Row, d *row) (Instance, error) {
+func newRow(r rows.Row, d *row, o *Options) (Instance, error) {
 	name, runner, err := findRunner(d)
 	if err != nil {
 		return Instance{}, err
@@ -40,7 +40,7 @@ func newRow(r rows.Row, d *row) (Instance, error) {
 		}
 	}
 	in := Instance{
-		ID: d.ID, Workdir: d.Workdir, Image: d.Image, VerifyLimit: rowVerifyLimit,
+		ID: d.ID, Workdir: d.Workdir, Image: d.Image, Network: o.Network, VerifyLimit: rowVerifyLimit,
 		Instruction: rowInstruction(d.Repo, d.Workdir, d.Statement),
 		Reference:   Reference{Patch: []byte(d.Patch)},
 		TestCommand: d.TestCmd, Repo: d.Repo, Env: condaEnv(d.Image, name),

@@ -37,7 +37,7 @@ func sweGymRow(r rows.Row, o *Options) (Instance, error) {
 	if strings.EqualFold(d.Repo, "python/mypy") && d.EvalScript == "" {
 		d.Run = mypyTests(d)
 	}
-	return newRow(r, d)
+	return newRow(r, d, o)
 }
 
 var mypyCase = regexp.MustCompile(`\[case ([^\]]+)\]`)
