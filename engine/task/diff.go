@@ -80,7 +80,9 @@ type fileDiff struct {
 	oldPath, newPath       string
 	create, delete, binary bool
 	mode                   bool // the mode changes
-	hunks                  []hunk
+	// bare: binary, and told without the content, so that no git can apply it.
+	bare  bool
+	hunks []hunk
 }
 
 // hunk is one changed place. old and new are its text before and after, with
@@ -182,8 +184,10 @@ func (p *diffParser) attribute(line string) {
 		f.oldPath = unquote(name)
 	case (word == "rename" || word == "copy") && kind == "to" && p.git:
 		f.newPath = unquote(name)
-	case line == "GIT binary patch", strings.HasPrefix(line, "Binary files "):
+	case line == "GIT binary patch":
 		f.binary = true
+	case strings.HasPrefix(line, "Binary files "):
+		f.binary, f.bare = true, true
 	}
 }
 

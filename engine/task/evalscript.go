@@ -27,7 +27,11 @@ func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 		return "", fmt.Errorf("field \"test_patch\": %w", err)
 	}
 	var changed, created, run []string
+	apply := "git apply -v --whitespace=nowarn"
 	for _, f := range files {
+		if f.bare {
+			apply += " --exclude=" + quote(globLess.Replace(f.newPath))
+		}
 		switch {
 		case f.create:
 			created = append(created, f.newPath)
@@ -58,7 +62,7 @@ func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 	b.WriteString(reset)
 	if strings.TrimSpace(r.TestPatch) != "" {
 		end := heredocEnd(r.TestPatch)
-		fmt.Fprintf(&b, "git apply -v --whitespace=nowarn - <<'%s' || exit 1\n%s", end, r.TestPatch)
+		fmt.Fprintf(&b, "%s - <<'%s' || exit 1\n%s", apply, end, r.TestPatch)
 		if !strings.HasSuffix(r.TestPatch, "\n") {
 			b.WriteByte('\n')
 		}
@@ -68,6 +72,9 @@ func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 	b.WriteString(reset)
 	return b.String(), nil
 }
+
+// globLess keeps the characters of a path that mean others in a pattern.
+var globLess = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // activate the environment of the published Python images, where there is one.
 const activate = "if [ -f " + condaHome + "/bin/activate ]; then\n  set +ux; source " + condaHome + "/bin/activate; conda activate testbed; set -ux\nfi\n"

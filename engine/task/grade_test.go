@@ -74,6 +74,45 @@ func TestFindRunner(t *testing.T) {
 	}
 }
 
+// Pictures that a test patch names but does not hold are left out of it, and no file
+// that their names could mean as patterns; the rest must apply.
+func TestPicturesInTestPatch(t *testing.T) {
+	_, h := openRepo(t, `mkdir t; echo old >t/a.txt; echo old >t/1.png; printf '\0' >'t/[12].png'; commit base`)
+	patch := `diff --git a/t/a.txt b/t/a.txt
+--- a/t/a.txt
++++ b/t/a.txt
+@@ -1 +1 @@
+-old
++new
+diff --git a/t/1.png b/t/1.png
+--- a/t/1.png
++++ b/t/1.png
+@@ -1 +1 @@
+-old
++new
+diff --git a/t/[12].png b/t/[12].png
+index 000000000..d4b1a2e55 100644
+Binary files a/t/[12].png and b/t/[12].png differ
+diff --git a/made.png b/made.png
+new file mode 100644
+index 000000000..d4b1a2e55
+Binary files /dev/null and b/made.png differ
+`
+	run := func(patch string) string {
+		script, err := evalScript(&row{TestPatch: patch, Run: []string{}}, "", "cat t/a.txt t/1.png", "HEAD", h.work)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.sh(t, "cat >../eval.sh <<'END_OF_SCRIPT'\n"+script+"END_OF_SCRIPT\nbash ../eval.sh 2>/dev/null || true; git status --porcelain")
+	}
+	if got := run(patch); got != "new\nnew\n"+testlog.ExitMarker+" 0" {
+		t.Errorf("the tests see %q", got)
+	}
+	if got := run(strings.Replace(patch, "-old", "-other", 1)); got != "" {
+		t.Errorf("a patch of other files prints %q", got)
+	}
+}
+
 func TestEvalScript(t *testing.T) {
 	r := &row{TestPatch: "diff --git a/tests/old.py b/tests/old.py\n--- a/tests/old.py\n+++ b/tests/old.py\n@@ -1 +1 @@\n-a\n+b\n" +
 		"diff --git a/tests/it's new.py b/tests/it's new.py\nnew file mode 100644\n--- /dev/null\n+++ b/tests/it's new.py\n@@ -0,0 +1 @@\n+EOF_ROLLBENCH\n" +
