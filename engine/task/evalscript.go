@@ -18,9 +18,9 @@ const (
 
 // evalScript makes the evaluation of a row that brings none: what the harness sets
 // and installs for the repository, the files of test_patch go back to the base
-// commit, the patch is applied, the tests run between the markers, and the files go
-// back again. The harness's git status, show and diff are left out: they would print
-// what the policy wrote.
+// commit, the patch is applied, what it needs is built, the tests run between the
+// markers, and the files go back again. The harness's git status, show and diff are
+// left out: they would print what the policy wrote.
 func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 	files, err := parseDiff([]byte(r.TestPatch))
 	if err != nil {
@@ -68,8 +68,13 @@ func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 		}
 		b.WriteString(end + "\n")
 	}
+	for _, line := range r.Build {
+		b.WriteString(line + "\n")
+	}
 	b.WriteString(marked(command))
-	b.WriteString(reset)
+	if reset != "" {
+		fmt.Fprintf(&b, "cd %s\n%s", quote(workdir), reset) // wherever a command went
+	}
 	return b.String(), nil
 }
 

@@ -22,6 +22,8 @@ type row struct {
 	Version                   string // of the project; some parsers differ by it
 	// Run are the tests to run, nil for those that the test patch touches.
 	Run []string
+	// Build are shell lines that the tests need, after the test patch.
+	Build []string
 	// Spec is how the harness evaluates a row that does not say it; nil otherwise.
 	Spec *spec
 }

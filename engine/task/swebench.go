@@ -37,6 +37,8 @@ func newRow(r rows.Row, d *row, o *Options) (Instance, error) {
 	if d.TestCmd == "" && d.EvalScript == "" && name == testlog.ForRepo(d.Repo) {
 		if d.Spec = specOf(d); d.Spec != nil {
 			d.TestCmd = d.Spec.test
+		} else if err := d.useRecipe(r); err != nil {
+			return Instance{}, err
 		}
 	}
 	in := Instance{
