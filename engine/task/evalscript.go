@@ -60,6 +60,7 @@ func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 		b.WriteString(r.Spec.script())
 	}
 	b.WriteString(reset)
+	writeLines(&b, r.Fetch)
 	if strings.TrimSpace(r.TestPatch) != "" {
 		end := heredocEnd(r.TestPatch)
 		fmt.Fprintf(&b, "%s - <<'%s' || exit 1\n%s", apply, end, r.TestPatch)
@@ -68,14 +69,18 @@ func evalScript(r *row, runner, command, base, workdir string) (string, error) {
 		}
 		b.WriteString(end + "\n")
 	}
-	for _, line := range r.Build {
-		b.WriteString(line + "\n")
-	}
+	writeLines(&b, r.Build)
 	b.WriteString(marked(command))
 	if reset != "" {
 		fmt.Fprintf(&b, "cd %s\n%s", quote(workdir), reset) // wherever a command went
 	}
 	return b.String(), nil
+}
+
+func writeLines(b *strings.Builder, lines []string) {
+	for _, line := range lines {
+		b.WriteString(line + "\n")
+	}
 }
 
 // globLess keeps the characters of a path that mean others in a pattern.

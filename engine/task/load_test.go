@@ -1,6 +1,7 @@
 package task
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -352,6 +353,38 @@ func TestImageAssetsAreTold(t *testing.T) {
 		}
 		if got := ins[0].Warnings; !slices.EqualFunc(got, want, strings.HasPrefix) {
 			t.Errorf("%s: %q", assets, got)
+		}
+	}
+}
+
+// Where the harness's commands are known, its downloads are, too: of the files of the
+// tests (v4.1.0, swebench/harness/test_spec/javascript.py), before the test patch.
+func TestImageAssetsAreFetched(t *testing.T) {
+	const row = `{"repo":"chartjs/Chart.js","version":"3.7","instance_id":"a","base_commit":"1234567","problem_statement":"p","FAIL_TO_PASS":["t"],"test_patch":"diff --git a/x/b c.png b/x/b c.png\nnew file mode 100644\nindex 000000000..d4b1a2e55\nBinary files /dev/null and b/x/b c.png differ\n",
+"image_assets":{"test_patch":[{"path":"x/b c.png","url":"https://h/b?a&b"},{"path":"d.png","url":"http://h/d.png"}%s],"patch":[]}}`
+	load := func(more string, o Options) (warnings []string, script string) {
+		t.Helper()
+		ins, err := loadRows(t, o, strings.ReplaceAll(fmt.Sprintf(row, more), "\n", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ins[0].Warnings, ins[0].kind.(*swebench).script
+	}
+	want := `
+rm -rf -- 'x/b c.png'
+mkdir -p -- x && curl -fsSL -o './x/b c.png' 'https://h/b?a&b' && chmod 777 -- './x/b c.png'
+mkdir -p -- . && curl -fsSL -o ./d.png http://h/d.png && chmod 777 -- ./d.png
+git apply -v --whitespace=nowarn --exclude='x/b c.png' - <<`
+	warned, script := load("", Options{Network: true})
+	if len(warned) > 0 || !strings.Contains(script, want) {
+		t.Errorf("%q\n%s", warned, script)
+	}
+	if warned, _ = load("", Options{}); len(warned) != 1 || !strings.HasPrefix(warned[0], "run without network, although its tests need 2 files that are fetched") {
+		t.Errorf("without a network: %q", warned)
+	}
+	for _, more := range []string{`,"https://h/e.png"`, `,{"path":"../e.png","url":"https://h/e.png"}`, `,{"path":"/e.png","url":"https://h/e.png"}`, `,{"path":"e.png","url":"-K"}`, `,{"path":"e.png"}`} {
+		if warned, script = load(more, Options{Network: true}); len(warned) != 1 || !strings.HasPrefix(warned[0], "image_assets names 1 files") || strings.Contains(script, "e.png") {
+			t.Errorf("%s: %q", more, warned)
 		}
 	}
 }

@@ -191,6 +191,6 @@ func (d *row) useRecipe(r rows.Row) error {
 	if err != nil {
 		return r.Wrong("test_patch", "%w", err)
 	}
-	d.TestCmd, d.Build, d.Run = found.command(files), found.build, []string{}
+	d.TestCmd, d.Build, d.Run, d.Fetch = found.command(files), found.build, []string{}, fetchAssets(r)
 	return nil
 }

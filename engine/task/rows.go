@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ type row struct {
 	Version                   string // of the project; some parsers differ by it
 	// Run are the tests to run, nil for those that the test patch touches.
 	Run []string
+	// Fetch are shell lines that get what the test patch names but cannot hold.
+	Fetch []string
 	// Build are shell lines that the tests need, after the test patch.
 	Build []string
 	// Spec is how the harness evaluates a row that does not say it; nil otherwise.
@@ -137,7 +140,7 @@ func swebenchRow(r rows.Row, o *Options) (Instance, error) {
 		return Instance{}, err
 	}
 	in, err := newRow(r, d, o)
-	if n := assets(r, "test_patch", "patch"); n > 0 && err == nil {
+	if n := assets(r, "test_patch", "patch") - len(d.Fetch); n > 0 && err == nil {
 		in.Warnings = append(in.Warnings, fmt.Sprintf("image_assets names %d files that no patch can carry and that are not fetched: tests that need them fail. A task repository has them in test_assets/", n))
 	}
 	if shown := assets(r, "problem_statement"); shown > 0 && err == nil {
@@ -160,6 +163,26 @@ func assets(r rows.Row, parts ...string) int {
 		}
 	}
 	return n
+}
+
+// fetchAssets are shell lines that download the files of a multimodal row's tests, as
+// its harness does after the test files were put back.
+func fetchAssets(r rows.Row) []string {
+	named, given, err := r.Object("image_assets")
+	if err != nil || !given {
+		return nil
+	}
+	list, _ := named.Value("test_patch").([]any)
+	var lines []string
+	for _, one := range list {
+		asset, _ := one.(map[string]any)
+		file, _ := asset["path"].(string)
+		url, _ := asset["url"].(string)
+		if fs.ValidPath(file) && (strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")) {
+			lines = append(lines, fmt.Sprintf("mkdir -p -- %s && curl -fsSL -o %s %s && chmod 777 -- %[2]s", quote(path.Dir(file)), quote("./"+file), quote(url)))
+		}
+	}
+	return lines
 }
 
 // evalImage is the name of a published image. Docker forbids the two underscores

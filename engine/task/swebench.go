@@ -47,6 +47,9 @@ func newRow(r rows.Row, d *row, o *Options) (Instance, error) {
 		Reference:   Reference{Patch: []byte(d.Patch)},
 		TestCommand: d.TestCmd, Repo: d.Repo, Env: condaEnv(d.Image, name),
 	}
+	if len(d.Fetch) > 0 && !o.Network {
+		in.Warnings = append(in.Warnings, fmt.Sprintf("run without network, although its tests need %d files that are fetched: set tasks.network = true to give it one", len(d.Fetch)))
+	}
 	kind := &swebench{base: d.Base, script: d.EvalScript, grading: gradingOf(d, runner.parser)}
 	if kind.tests, err = rowTests(d); err != nil {
 		in.Warnings = append(in.Warnings, "changes of the tests are not noticed: "+err.Error())
