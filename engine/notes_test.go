@@ -18,3 +18,19 @@ func TestNotesOfOneImage(t *testing.T) {
 		t.Errorf("notes %q, want %q", got, want)
 	}
 }
+
+// Once a sandbox of the instance is open, or cannot be, nothing is said any more of the
+// image that it waited for; said again it is news.
+func TestNotesAreOver(t *testing.T) {
+	n := &notes{}
+	n.add("a", "pulling x:1")
+	n.add("a-2", "pulling y:1")
+	n.over("a")
+	if got := n.snapshot(); !slices.Equal(got, []string{"a-2: pulling y:1"}) {
+		t.Errorf("notes %q", got)
+	}
+	n.add("a", "pulling x:1")
+	if got := n.snapshot(); !slices.Equal(got, []string{"a-2: pulling y:1", "a: pulling x:1"}) {
+		t.Errorf("notes %q", got)
+	}
+}

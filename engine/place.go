@@ -166,6 +166,7 @@ func (e *Engine) openSpec(ctx context.Context, t *trajectory, purpose string, sp
 	e.streams.of(t.key).at(fmt.Sprintf("a %s sandbox to open", t.kind))
 	sb, err := e.pool.Open(ctx, e.opt.Providers[t.kind], spec)
 	e.streams.of(t.key).Doing(0, "")
+	e.notes.over(t.in.ID)
 	if err != nil {
 		return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
 	}

@@ -55,7 +55,7 @@ type Status struct {
 
 	// Streams is what live trajectories are doing right now.
 	Streams map[string]Stream `json:"-"`     // by Key.String()
-	Notes   []string          `json:"notes"` // progress of image builds and the like, newest last
+	Notes   []string          `json:"notes"` // progress of images that are built or pulled now, newest last
 }
 
 // Breakpoint of the run, with how often it was met.

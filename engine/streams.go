@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -133,7 +134,7 @@ func (s *streams) snapshot() map[string]Stream {
 	return out
 }
 
-// notes are the newest progress lines.
+// notes are the newest progress lines of the images that sandboxes wait for.
 type notes struct {
 	mu    sync.Mutex // guards lines
 	lines []string
@@ -161,6 +162,12 @@ func (h *heard) news(instance, line string) bool {
 	return true
 }
 
+func (h *heard) forget(instance string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.last, instance)
+}
+
 const keptNotes = 50
 
 func (n *notes) add(instance, line string) {
@@ -173,6 +180,14 @@ func (n *notes) add(instance, line string) {
 	if len(n.lines) > keptNotes {
 		n.lines = append([]string{}, n.lines[len(n.lines)-keptNotes:]...)
 	}
+}
+
+// over forgets what was said of an instance: a sandbox of it is open, or cannot be.
+func (n *notes) over(instance string) {
+	n.heard.forget(instance)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines = slices.DeleteFunc(slices.Clone(n.lines), func(line string) bool { return strings.HasPrefix(line, instance+": ") })
 }
 
 func (n *notes) snapshot() []string {

@@ -64,6 +64,7 @@ type Trials struct {
 	live    *dispatch.Live
 	telling sync.Mutex // one Ended or Note at a time
 	heard   heard
+	failed  heard // what tries of an instance failed by
 }
 
 // trial is what its stages hand on.
@@ -303,7 +304,9 @@ func (t *Trials) within(ctx context.Context, x *trial, name string, limit time.D
 			if !x.inPlace() || name == "limits.init" { // what a reference left is all there is of it
 				t.leave(x)
 			}
-			t.note(fmt.Sprintf("%s, %s: try %d of %d failed: %s", x.Instance.ID, x.Kind, n, 1+c.Retries, line(err)))
+			if t.failed.news(x.Instance.ID, line(err)) {
+				t.note(fmt.Sprintf("%s, %s: try %d of %d failed: %s", x.Instance.ID, x.Kind, n, 1+c.Retries, line(err)))
+			}
 			if waited(limited, wait) {
 				wait *= 2
 				continue

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -52,14 +53,14 @@ func TestSpecs(t *testing.T) {
 // cannot fetch what a build needs, what the environment has is used.
 func TestSpecScript(t *testing.T) {
 	got := (&spec{setup: "export A=1", install: "python -m pip install -e .[test]", test: "pytest -rA"}).script()
-	want := `if [ -x /opt/miniconda3/envs/testbed/bin/python ]; then
+	want := `if [ ! -x /opt/miniconda3/envs/testbed/bin/python ]; then
+pytest() { if [ "$1" = -n0 ]; then shift; fi; python3 -m pytest "$@"; }
+else
 export A=1
 export PIP_RETRIES=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 python -m pip install -e .[test] ||
 python -m pip install --no-build-isolation --no-deps -e .[test] ||
 : 'rollbench: the project could not be installed again'
-else
-pytest() { if [ "$1" = -n0 ]; then shift; fi; python3 -m pytest "$@"; }
 fi
 `
 	if got != want {
@@ -70,7 +71,25 @@ fi
 	}
 }
 
-// mypy's tests are the cases that the test patch shows.
+// bash must be able to read the script of every repository, also of those of which
+// nothing is set nor installed.
+func TestSpecScriptsAreBash(t *testing.T) {
+	for repo, list := range specs {
+		for i := range list {
+			d := &row{Repo: repo, TestPatch: "--- a/tests/test_a.py\n+++ b/tests/test_a.py\n@@ -1 +1 @@\n-a\n+b\n", Spec: &list[i]}
+			script, err := evalScript(d, "pytest", list[i].test, "0123abcd", "/testbed")
+			if err != nil {
+				t.Fatal(repo, err)
+			}
+			bash := exec.Command("bash", "-n")
+			bash.Stdin = strings.NewReader(script)
+			if out, err := bash.CombinedOutput(); err != nil {
+				t.Errorf("%s %s: %v\n%s\n%s", repo, list[i].versions, err, out, script)
+			}
+		}
+	}
+}
+
 // SWE-rebench's rows say in a column how they are installed and tested; what the row
 // says itself goes before it, and another harness's rows are refused.
 func TestRebenchRow(t *testing.T) {
@@ -122,6 +141,7 @@ func TestRebenchRow(t *testing.T) {
 	}
 }
 
+// mypy's tests are the cases that the test patch shows.
 func TestMypyCases(t *testing.T) {
 	d := &row{FailToPass: []string{"mypy/test/testcheck.py::A::b"}, TestPatch: "@@ -1,3 +1,4 @@ [case testOld]\n x\n+[case testNew]\n+[case testIt_is]\n"}
 	if got := strings.Join(mypyTests(d), "|"); got != "-k|testOld or testNew or testIt_is" {

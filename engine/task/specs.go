@@ -100,7 +100,10 @@ func specOf(d *row) *spec {
 // repository by the workdir, and has no plugin that must be told to keep still.
 func (s *spec) script() string {
 	var b strings.Builder
-	b.WriteString("if [ -x " + condaHome + "/envs/testbed/bin/python ]; then\n")
+	b.WriteString("if [ ! -x " + condaHome + "/envs/testbed/bin/python ]; then\npytest() { if [ \"$1\" = -n0 ]; then shift; fi; python3 -m pytest \"$@\"; }\n")
+	if s.setup != "" || s.install != "" { // bash takes no empty branch
+		b.WriteString("else\n")
+	}
 	if s.setup != "" {
 		b.WriteString(s.setup + "\n")
 	}
@@ -111,7 +114,7 @@ func (s *spec) script() string {
 		}
 		b.WriteString(": 'rollbench: the project could not be installed again'\n")
 	}
-	b.WriteString("else\npytest() { if [ \"$1\" = -n0 ]; then shift; fi; python3 -m pytest \"$@\"; }\nfi\n")
+	b.WriteString("fi\n")
 	if s.test == sphinxTests {
 		b.WriteString(noTox)
 	}

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -85,7 +86,7 @@ func bad(err error) error {
 func Main(args []string, defaults string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	endAtOnceNext(ctx, stop)
 	heedPipes()
 	a := &app{defaults: defaults, in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	root := a.root()
@@ -106,6 +107,16 @@ func Main(args []string, defaults string) int {
 		fmt.Fprintln(a.err, "rollbench: "+text)
 	}
 	return code
+}
+
+// sameStop is how long after the first signal others mean the same: timeout(1) sends
+// two at once, to the process and to its group.
+const sameStop = time.Second
+
+// endAtOnceNext has a later signal end the process at once, with sandboxes left behind:
+// stop gives signals their own meaning back.
+func endAtOnceNext(ctx context.Context, stop func()) {
+	context.AfterFunc(ctx, func() { time.AfterFunc(sameStop, stop) })
 }
 
 // self is how the person called this program: `go run .` leaves no program to

@@ -128,7 +128,24 @@ func (f *finding) problem() string {
 			all = append(all, fmt.Sprintf("%s fails (reward %g): %s", f.object(kind), *first.Verdict.Reward, noteOf(first)))
 		}
 	}
+	if why := f.neverRan(); why != "" {
+		return "the verifier could not run: " + why
+	}
 	return strings.Join(all, "; ")
+}
+
+// neverRan is what kept the verifier from running in every trial, where it is the same
+// for both kinds; else "".
+func (f *finding) neverRan() string {
+	why := ""
+	for _, kind := range kinds {
+		ran := f.ran(kind)
+		if counts, _ := f.tally(kind); len(ran) == 0 || counts[absent] < len(ran) || why != "" && why != noteOf(ran[0]) {
+			return ""
+		}
+		why = noteOf(ran[0])
+	}
+	return why
 }
 
 func noteOf(x engine.Tried) string {
