@@ -83,7 +83,7 @@ func TestEvalScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"cd /testbed\n",
+		"cd /testbed\nfor d in tests; do ",
 		"git checkout abc1234 -- tests/old.py tests/data.json\nrm -rf -- 'tests/it'\\''s new.py'\n",
 		"<<'EOF_ROLLBENCH_' || exit 1\n",
 		": '>>>>> Start Test Output'\npython3 -m pytest -rA tests/old.py 'tests/it'\\''s new.py'\nSWEBENCH_TEST_EXIT_CODE=$?\n: '>>>>> End Test Output'\n",
