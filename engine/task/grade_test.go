@@ -37,7 +37,7 @@ func TestGrade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := grading{testlog.Rules{FailToPass: c.fail, PassToPass: []string{"t::b"}, Parser: runner.parser}}
+		g := grading{testlog.Rules{FailToPass: c.fail, PassToPass: []string{"t::b"}, Parser: runner.parser, Script: ">>>>> Tests Errored"}}
 		got, parts, note := rewardOf(g.rules.Grade(c.log))
 		if !sameReward(got, c.want) || note != c.note {
 			t.Errorf("%s: %v %q", name, got, note)
