@@ -98,6 +98,9 @@ func marked(command string) string {
 // undo everything, so an empty list has no command.
 func resetFiles(base string, changed, created []string) string {
 	out := ""
+	if dirs := foldersOf(created); len(dirs) > 0 { // git apply makes no folder where something else is
+		out += "for d in " + strings.Join(quoteAll(dirs), " ") + "; do " + clearWay + "; done\n"
+	}
 	if len(changed) > 0 {
 		out += "git checkout " + base + " -- " + strings.Join(quoteAll(changed), " ") + "\n"
 	}
@@ -105,6 +108,21 @@ func resetFiles(base string, changed, created []string) string {
 		out += "rm -rf -- " + strings.Join(quoteAll(created), " ") + "\n"
 	}
 	return out
+}
+
+// clearWay removes $d where it is not the folder that files are to lie in.
+const clearWay = `if [ -L "$d" ] || [ ! -d "$d" ]; then rm -f -- "$d"; fi`
+
+// foldersOf files, each once and outer ones first.
+func foldersOf(files []string) []string {
+	var dirs []string
+	for _, f := range files {
+		for dir := path.Dir(f); dir != "." && dir != "/"; dir = path.Dir(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
 }
 
 // notTests are extensions of files that a test runner is not given.

@@ -37,7 +37,7 @@ func TestGrade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := grading{testlog.Rules{FailToPass: c.fail, PassToPass: []string{"t::b"}, Parser: runner.parser}}
+		g := grading{testlog.Rules{FailToPass: c.fail, PassToPass: []string{"t::b"}, Parser: runner.parser, Script: ">>>>> Tests Errored"}}
 		got, parts, note := rewardOf(g.rules.Grade(c.log))
 		if !sameReward(got, c.want) || note != c.note {
 			t.Errorf("%s: %v %q", name, got, note)
@@ -122,7 +122,7 @@ func TestEvalScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"cd /testbed\n",
+		"cd /testbed\nfor d in tests; do ",
 		"git checkout abc1234 -- tests/old.py tests/data.json\nrm -rf -- 'tests/it'\\''s new.py'\n",
 		"<<'EOF_ROLLBENCH_' || exit 1\n",
 		": '>>>>> Start Test Output'\npython3 -m pytest -rA tests/old.py 'tests/it'\\''s new.py'\nSWEBENCH_TEST_EXIT_CODE=$?\n: '>>>>> End Test Output'\n",

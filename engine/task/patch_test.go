@@ -109,6 +109,42 @@ func TestPatchRoundTrips(t *testing.T) {
 	}
 }
 
+// What an image holds and git ignores becomes part of the patch once the policy has
+// changed what is ignored: it is no obstacle to the patch.
+func TestPatchOverIgnoredFiles(t *testing.T) {
+	const ignoring = patchRepo + "echo built >old.log; mkdir build; echo out >build/out; printf '\\000x' >build/lib.bin; echo here >build/stays"
+	for name, script := range map[string]string{
+		"no rules":         ": >.gitignore",
+		"changed":          ": >.gitignore; echo mine >build/out; echo 'print(2)' >src/a.py; rm src/long.txt; chmod +x tool.sh",
+		"one rule less":    "printf '*.log\\n' >.gitignore; echo new >build/new; mv src/deep/gone.txt build/stays",
+		"folder to file":   "printf '*.log\\n' >.gitignore; rm -r build; echo x >build",
+		"folder to link":   ": >.gitignore; rm -r build; ln -s src build",
+		"file to folder":   "printf 'build/\\n' >.gitignore; rm old.log; mkdir old.log; echo x >old.log/x",
+		"rules elsewhere":  "printf '!*\\n' >build/.gitignore; printf '*.log\\nbuild/*\\n!build/.gitignore\\n!build/out\\n' >.gitignore; echo 2 >build/out",
+		"left as they are": "printf 'src\\n' >>.gitignore; echo 'print(2)' >src/a.py; echo mine >build/out",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in, h := openRepo(t, ignoring)
+			h.sh(t, script)
+			patch := takePatch(t, in, h)
+			_, fresh := openRepo(t, ignoring)
+			if err := new(Instance).apply(t.Context(), fresh, patch); err != nil {
+				t.Fatalf("%v\n%s", err, patch)
+			}
+			if got, want := fresh.sh(t, "find .git -maxdepth 1 -name 'rollbench*'; git diff --cached --stat refs/rollbench/base"), ""; got != want {
+				t.Errorf("left behind: %s", got)
+			}
+			if name == "left as they are" { // what is ignored is no part of the patch
+				h.sh(t, "echo out >build/out")
+			}
+			if got, want := listing(t, fresh), listing(t, h); got != want {
+				t.Errorf("applied:\n%s\nwant:\n%s\npatch:\n%s", got, want, patch)
+			}
+		})
+	}
+}
+
 // state is what TakePatch may not change: index, refs, config, objects, files.
 func state(t *testing.T, h *host) string {
 	t.Helper()

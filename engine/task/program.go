@@ -1,6 +1,7 @@
 package task
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -22,11 +23,20 @@ type program struct {
 }
 
 // programCase is an input and what must come of it: texts of stdin and stdout, or
-// the arguments of a call and its result, as encoding/json decodes them.
+// the arguments of a call and its result, as exactJSON decodes them.
 type programCase struct {
 	in, out string
 	args    []any
 	result  any
+	text    string // the result as the row has it, where that is a text
+}
+
+// returned reports whether a call returned what it should, or the only element of it.
+// Where a text could be a number as well, the row does not say which is meant.
+func (c programCase) returned(got any) bool {
+	want, list := c.result.([]any)
+	_, number := c.result.(json.Number)
+	return answer.SameValue(got, c.result) || list && len(want) == 1 && answer.SameValue(got, want[0]) || number && got == c.text
 }
 
 // programRow takes the tests out of a row's ground truth.
@@ -46,11 +56,18 @@ func programRow(r rows.Row) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Tests that are values of the table, and none in a text, are made alike.
 	value := model.Value("ground_truth")
-	if text, ok := value.(string); ok {
-		if err := json.Unmarshal([]byte(text), &value); err != nil {
-			return nil, r.Wrong(column+".ground_truth", "must be tests as JSON: %v", err)
+	text, ok := value.(string)
+	if !ok {
+		data, err := json.Marshal(value)
+		if err != nil {
+			return nil, r.Wrong(column+".ground_truth", "%w", err)
 		}
+		text = string(data)
+	}
+	if value, err = exactJSON([]byte(text)); err != nil {
+		return nil, r.Wrong(column+".ground_truth", "must be tests as JSON: %v", err)
 	}
 	switch tests := value.(type) {
 	case map[string]any:
@@ -64,6 +81,19 @@ func programRow(r rows.Row) (*program, error) {
 		return nil, r.Wrong(column+".ground_truth", "%s", err.Error())
 	}
 	return p, nil
+}
+
+// exactJSON decodes one value, whose numbers keep all of their digits.
+func exactJSON(data []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if rest := bytes.TrimSpace(data[d.InputOffset():]); len(rest) > 0 {
+		return nil, fmt.Errorf("%d bytes stand behind it", len(rest))
+	}
+	return v, nil
 }
 
 // testKeys are the names of tests, in the order in which they count.
@@ -133,7 +163,8 @@ func (p *program) readList(list []any) error {
 func (p *program) add(input, output any) error {
 	if p.function != "" {
 		args, err := argumentsOf(input)
-		p.cases = append(p.cases, programCase{args: args, result: resultOf(output)})
+		text, _ := output.(string)
+		p.cases = append(p.cases, programCase{args: args, result: resultOf(output), text: text})
 		return err
 	}
 	in, okIn := linesOf(input)
@@ -174,8 +205,8 @@ func argumentsOf(v any) (args []any, err error) {
 			if line = strings.TrimSpace(line); line == "" {
 				continue
 			}
-			var one any
-			if err := json.Unmarshal([]byte(line), &one); err != nil {
+			one, err := exactJSON([]byte(line))
+			if err != nil {
 				return nil, fmt.Errorf("the argument %.40q is no JSON: %w", line, err)
 			}
 			args = append(args, one)
@@ -188,8 +219,7 @@ func argumentsOf(v any) (args []any, err error) {
 // resultOf a call: a value, or one as JSON in a text.
 func resultOf(v any) any {
 	if text, ok := v.(string); ok {
-		var inner any
-		if json.Unmarshal([]byte(text), &inner) == nil {
+		if inner, err := exactJSON([]byte(text)); err == nil {
 			return inner
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollbench/engine/task/rows"
 )
 
 // loadRows of texts, a row each.
@@ -92,6 +94,41 @@ func TestPrograms(t *testing.T) {
 				t.Errorf("%+v, %v\n%s", got, err, got.Log)
 			}
 		})
+	}
+}
+
+// Tests that are an object of the row, and none in a text, are graded alike; numbers
+// have all their digits, in arguments and results.
+func TestProgramNumbers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		truth, code string
+		want        float64
+	}{
+		"an object":       {`{"fn_name":"add","inputs":[[1,2],[0.5,0.25]],"outputs":[3,[0.75]]}`, "def add(a, b):\n    return a + b", 1},
+		"an object, not":  {`{"fn_name":"add","inputs":[[1,2]],"outputs":[4]}`, "def add(a, b):\n    return a + b", 0},
+		"a large result":  {`{"fn_name":"f","inputs":[[1]],"outputs":[9007199254740993]}`, "def f(x):\n    return 9007199254740993", 1},
+		"one beside it":   {`{"fn_name":"f","inputs":[[1]],"outputs":[9007199254740993]}`, "def f(x):\n    return 9007199254740992", 0},
+		"a large input":   {`{"fn_name":"f","inputs":[[9007199254740993]],"outputs":[true]}`, "def f(x):\n    return x == 9007199254740993", 1},
+		"a large output":  {`{"inputs":["x"],"outputs":["9007199254740993"]}`, "print(9007199254740992)", 0},
+		"digits as text":  {`{"fn_name":"f","inputs":[[5]],"outputs":["101"]}`, "def f(x):\n    return f'{x:b}'", 1},
+		"digits as value": {`{"fn_name":"f","inputs":[[5]],"outputs":["101"]}`, "def f(x):\n    return 101", 1},
+		"a list's text":   {`{"fn_name":"f","inputs":[[5]],"outputs":["[1]"]}`, "def f(x):\n    return '[1]'", 0},
+	} {
+		all, err := loadRows(t, Options{}, fmt.Sprintf(`{"id":"p","data_source":"codegen-taco","prompt":"Do it.","reward_model":{"ground_truth":%s}}`, c.truth))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := all[0].VerifyAnswer(t.Context(), openHost(t, &all[0]), fencedCode(c.code))
+		if err != nil || got.Reward == nil || *got.Reward != c.want {
+			t.Errorf("%s: %+v, %v\n%s", name, got, err, got.Log)
+		}
+	}
+	// Parquet has numbers of its own.
+	p, err := programRow(rows.New("", map[string]any{"reward_model": map[string]any{"ground_truth": map[string]any{
+		"fn_name": "f", "inputs": []any{[]any{int64(1 << 60), 0.5}}, "outputs": []any{int64(3)}}}}))
+	if err != nil || fmt.Sprint(p.cases[0].args) != "[1152921504606846976 0.5]" || !p.cases[0].returned(json.Number("3")) {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 

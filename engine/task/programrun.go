@@ -167,12 +167,11 @@ func (r *programRun) try(ctx context.Context, c programCase) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var got any
-	if err := json.Unmarshal(text, &got); err != nil {
+	got, err := exactJSON(text)
+	if err != nil {
 		return fmt.Sprintf("it left a result that is no JSON: %v", err), nil
 	}
-	want, list := c.result.([]any)
-	if !answer.SameValue(got, c.result) && !(list && len(want) == 1 && answer.SameValue(got, want[0])) {
+	if !c.returned(got) {
 		return fmt.Sprintf("it returned %.200s and not %s", text, inJSON(c.result)), nil
 	}
 	return "", nil

@@ -227,7 +227,7 @@ func (k *r2e) solve(context.Context, *Instance, sandbox.Sandbox) error {
 // verify runs the image's tests and compares how each of them ended.
 func (k *r2e) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (Verdict, error) {
 	run := sandbox.Command{Script: `away="${HOME:-/root}"; rm -rf r2e_tests run_tests.sh; ln -s "$away/r2e_tests" r2e_tests; exec bash "$away/run_tests.sh" 2>&1`}
-	return in.readLog(ctx, sb, run, func(log string, verdict *Verdict) {
+	return in.readLog(ctx, sb, run, func(log string, _ bool, verdict *Verdict) {
 		var same bool
 		verdict.Reward = new(float64)
 		if same, verdict.Note = k.expected.Match(testlog.R2E(log)); same {

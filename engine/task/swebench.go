@@ -99,16 +99,42 @@ func (s *swebench) solve(context.Context, *Instance, sandbox.Sandbox) error {
 	return errors.New("the row has no patch")
 }
 
-// maxEvalLog bounds the output of an evaluation, in bytes. A cut log cannot be
-// graded.
+// maxEvalLog bounds the output of an evaluation, in bytes.
 const maxEvalLog = 64 << 20
+
+// layAssets puts them where the row wants them, whatever the policy has put there.
+func (s *swebench) layAssets(ctx context.Context, sb sandbox.Sandbox) error {
+	var files []string
+	err := fs.WalkDir(s.assets, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files = append(files, name)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	under := func(names []string) (out []string) {
+		for _, name := range names {
+			out = append(out, sb.Workdir()+"/"+name)
+		}
+		return out
+	}
+	if err := asRoot(ctx, sb, "for d; do "+clearWay+"; done", under(foldersOf(files))...); err != nil {
+		return err
+	}
+	if err := asRoot(ctx, sb, `rm -rf -- "$@"`, under(files)...); err != nil {
+		return err
+	}
+	return copyTree(ctx, sb, s.assets, sb.Workdir())
+}
 
 func (s *swebench) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox) (Verdict, error) {
 	if s.script == "" {
 		return Verdict{Note: "verifier could not run: the row has neither eval_script nor test_cmd"}, nil
 	}
 	if s.assets != nil {
-		if err := copyTree(ctx, sb, s.assets, in.Workdir); err != nil {
+		if err := s.layAssets(ctx, sb); err != nil {
 			return Verdict{}, fmt.Errorf("lay test_assets: %w", err)
 		}
 	}
@@ -118,9 +144,14 @@ func (s *swebench) verify(ctx context.Context, in *Instance, sb sandbox.Sandbox)
 	}
 	// One stream: the markers are on stderr (set -x), the results on stdout.
 	run := sandbox.Command{Argv: []string{"bash", "-c", `exec bash "$1" 2>&1`, "bash", script}}
-	return in.readLog(ctx, sb, run, func(log string, verdict *Verdict) {
-		result := s.grading.rules.Grade(log)
+	return in.readLog(ctx, sb, run, func(log string, cut bool, verdict *Verdict) {
+		rules := s.grading.rules
+		rules.Script = s.script
+		result := rules.Grade(log)
 		verdict.Reward, verdict.Parts, verdict.Note = rewardOf(result)
+		if cut && result.Resolved() && (rules.FailOnly || rules.Smith) { // where a test that is not there passes
+			*verdict.Reward, verdict.Note = 0, verdict.Note+", as far as can be seen"
+		}
 		verdict.Tests = namedTests(result)
 	})
 }

@@ -102,14 +102,18 @@ func (in *Instance) decide(ctx context.Context, sb sandbox.Sandbox, run sandbox.
 	return verdict, nil
 }
 
-// readLog decides by the whole log of tests.
-func (in *Instance) readLog(ctx context.Context, sb sandbox.Sandbox, run sandbox.Command, read func(log string, verdict *Verdict)) (Verdict, error) {
+// readLog decides by the log of tests. Of one that is longer than maxEvalLog its head and
+// tail decide (cut), else the policy's code could have the reward absent by printing.
+func (in *Instance) readLog(ctx context.Context, sb sandbox.Sandbox, run sandbox.Command, read func(log string, cut bool, verdict *Verdict)) (Verdict, error) {
 	return in.decide(ctx, sb, run, func(res sandbox.Result, verdict *Verdict) {
+		log := string(res.Output)
 		if res.Dropped > 0 {
-			verdict.Note = fmt.Sprintf("verifier could not run: its output is longer than %d bytes", maxEvalLog)
-			return
+			log = log[:res.Head] + "\n" + log[res.Head:]
 		}
-		read(string(res.Output), verdict)
+		read(log, res.Dropped > 0, verdict)
+		if res.Dropped > 0 {
+			verdict.Note += fmt.Sprintf("; the output is longer than %d bytes, and its middle was not read", maxEvalLog)
+		}
 	})
 }
 

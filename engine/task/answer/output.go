@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -51,18 +52,42 @@ func sameWord(a, b string) bool {
 	if strings.ContainsAny(a+b, "xX_") { // numbers of Go, and none of the tests'
 		return false
 	}
+	return sameNumber(a, b)
+}
+
+// sameNumber: whole numbers must be the same, digit by digit, since a float does not
+// tell large ones apart. Any other may differ by the tolerance.
+func sameNumber(a, b string) bool {
+	if m, n := wholeNumber(a), wholeNumber(b); m != "" && n != "" {
+		return m == n
+	}
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)
 	return errX == nil && errY == nil && math.Abs(x-y) <= outputTolerance
 }
 
+// wholeNumber without leading zeros and plus, "" for what is none.
+func wholeNumber(text string) string {
+	digits := strings.TrimPrefix(strings.TrimPrefix(text, "+"), "-")
+	if len(text)-len(digits) > 1 || digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return ""
+	}
+	switch digits = strings.TrimLeft(digits, "0"); {
+	case digits == "":
+		return "0"
+	case text[0] == '-':
+		return "-" + digits
+	}
+	return digits
+}
+
 // SameValue reports whether a function returned what it should: both are JSON values
-// as encoding/json decodes them. Numbers may differ by up to 1e-6.
+// as encoding/json decodes them with UseNumber. Numbers are compared as in an output.
 func SameValue(given, wanted any) bool {
 	switch w := wanted.(type) {
-	case float64:
-		g, ok := given.(float64)
-		return ok && (g == w || math.Abs(g-w) <= outputTolerance)
+	case json.Number:
+		g, ok := given.(json.Number)
+		return ok && sameNumber(g.String(), w.String())
 	case []any:
 		g, ok := given.([]any)
 		if !ok || len(g) != len(w) {

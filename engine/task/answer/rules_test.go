@@ -1,6 +1,9 @@
 package answer
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+)
 
 // Where each kind of prompt wants its answer: behind ####, in a line "Answer:", in
 // tags, in a box; what stands before does not count.
@@ -71,6 +74,7 @@ func TestSameOutput(t *testing.T) {
 		{"0.3333333", "0.333333", true}, {"0.33334", "0.33333", false}, {"2.0", "2", true}, {"1e3", "1000", true},
 		{"YES", "Yes", true}, {"no", "NO", true}, {"yes", "no", false}, {"Abc", "abc", false},
 		{"1\n2", "1 2", false}, {"1 2", "1 2 3", false}, {"", "", true}, {"", "0", false},
+		{"9007199254740993", "9007199254740992", false}, {"007", "7", true}, {"+7", "7", true}, {"-0", "0", true}, {"-7", "7", false}, {"+-7", "7", false}, {"9007199254740993.0", "9007199254740992", true},
 		{"nan", "nan", true}, {"0x10", "16", false}, {"1_0", "10", false}, {"inf 1", "inf  1", true},
 	} {
 		if got := SameOutput(c.given, c.wanted); got != c.want {
@@ -80,13 +84,15 @@ func TestSameOutput(t *testing.T) {
 }
 
 func TestSameValue(t *testing.T) {
+	number := func(text string) any { return json.Number(text) }
 	for _, c := range []struct {
 		given, wanted any
 		want          bool
 	}{
-		{1.0, 1.0, true}, {1.0000001, 1.0, true}, {1.1, 1.0, false}, {"a", "a", true}, {"1", 1.0, false}, {nil, nil, true}, {true, 1.0, false},
-		{[]any{1.0, "a"}, []any{1.0, "a"}, true}, {[]any{1.0}, []any{1.0, 2.0}, false},
-		{map[string]any{"a": 1.0}, map[string]any{"a": 1.0}, true}, {map[string]any{"b": nil}, map[string]any{"a": nil}, false},
+		{number("1"), number("1"), true}, {number("1.0000001"), number("1.0"), true}, {number("1.1"), number("1"), false}, {number("1.0"), number("1"), true}, {"a", "a", true}, {"1", number("1"), false}, {nil, nil, true}, {true, number("1"), false},
+		{number("9007199254740993"), number("9007199254740992"), false}, {number("9007199254740993"), number("9007199254740993"), true},
+		{[]any{number("1"), "a"}, []any{number("1"), "a"}, true}, {[]any{number("1")}, []any{number("1"), number("2")}, false},
+		{map[string]any{"a": number("1")}, map[string]any{"a": number("1")}, true}, {map[string]any{"b": nil}, map[string]any{"a": nil}, false},
 		{[]any{}, map[string]any{}, false},
 	} {
 		if got := SameValue(c.given, c.wanted); got != c.want {

@@ -28,7 +28,14 @@ type Rules struct {
 	// imported any more would pass: such a test fails here.
 	Smith  bool
 	Parser Parser
+	// Script is the evaluation's. Markers that it does not hold were printed by the
+	// tests, and an end before its own end marker is their doing as well: neither may
+	// turn a failure into no result.
+	Script string
 }
+
+// says whether the script itself prints a marker.
+func (r Rules) says(marker string) bool { return strings.Contains(r.Script, marker) }
 
 // Resolution is how far a patch solved its row.
 type Resolution string
@@ -91,14 +98,17 @@ func (r Rules) Grade(log string) Grade {
 	for _, marker := range failureMarkers {
 		// Scripts print them around the tests. Between the markers it is the
 		// tests that speak, and they do not decide whether there is a reward.
-		if strings.Contains(before, marker) || strings.Contains(after, marker) {
+		if r.says(marker) && (strings.Contains(before, marker) || strings.Contains(after, marker)) {
 			return broken(log, "its log says "+strings.TrimPrefix(marker, ">>>>> "))
 		}
 		if problem == "" && strings.Contains(tests, marker) {
 			return invalid(log, "the tests themselves printed \""+marker+"\"", nil)
 		}
 	}
-	if problem != "" {
+	switch {
+	case problem == notEnded && r.says(EndMarker):
+		return invalid(log, "the evaluation was ended by its tests", nil)
+	case problem != "":
 		return broken(log, problem)
 	}
 	found := r.Parser.read(tests)
@@ -139,6 +149,8 @@ func resolution(fixed, kept Share) Resolution {
 	return No
 }
 
+const notEnded = "the tests did not come to their end"
+
 // cut takes the log apart at its markers.
 func cut(log string) (before, tests, after, problem string) {
 	before, rest, started := strings.Cut(log, StartMarker)
@@ -147,7 +159,7 @@ func cut(log string) (before, tests, after, problem string) {
 	}
 	end := strings.LastIndex(rest, EndMarker)
 	if end < 0 {
-		return before, "", rest, "the tests did not come to their end"
+		return before, "", rest, notEnded
 	}
 	return before, rest[:end], rest[end:], ""
 }

@@ -100,10 +100,35 @@ func TestGradeBroken(t *testing.T) {
 		"errored":      {good + ">>>>> Tests Errored\n", "its log says Tests Errored"},
 		"timed out":    {">>>>> Start Test Output\nPASSED t::a\n>>>>> Tests Timed Out", "its log says Tests Timed Out"},
 	} {
-		g := Rules{FailToPass: []string{"t::a"}, Parser: parser(t, "pytest")}.Grade(c.log)
+		g := Rules{FailToPass: []string{"t::a"}, Parser: parser(t, "pytest"), Script: strings.Join(failureMarkers, "\n")}.Grade(c.log)
 		if !g.Broken || g.Note != c.note || g.Resolution != No || g.Resolved() {
 			t.Errorf("%s: %+v", name, g)
 		}
+	}
+}
+
+// What a script does not print itself comes of the tests, which then cannot have the
+// reward absent: by a marker of failure that a process of theirs prints too late, or an
+// installation too early, or by ending the script.
+func TestGradeWhatTheScriptDoesNotSay(t *testing.T) {
+	good, bad := evaluated("PASSED t::a\n", "0"), evaluated("FAILED t::a\n", "1")
+	for name, c := range map[string]struct {
+		log, note string
+		want      Resolution
+	}{
+		"before":      {">>>>> Patch Apply Failed\n" + bad, "0 of 1 fixed, 0 of 0 kept", No},
+		"behind":      {bad + ">>>>> Tests Timed Out\n", "0 of 1 fixed, 0 of 0 kept", No},
+		"behind good": {good + ">>>>> Tests Timed Out\n", "1 of 1 fixed, 0 of 0 kept", Full},
+		"ended":       {">>>>> Start Test Output\nPASSED t::a\n", "the evaluation was ended by its tests", No},
+		"both":        {">>>>> Start Test Output\nPASSED t::a\n>>>>> Tests Errored\n", "the evaluation was ended by its tests", No},
+	} {
+		g := Rules{FailToPass: []string{"t::a"}, Parser: parser(t, "pytest"), Script: "pytest -rA\n: '>>>>> End Test Output'\n"}.Grade(c.log)
+		if g.Broken || g.Note != c.note || g.Resolution != c.want {
+			t.Errorf("%s: %+v", name, g)
+		}
+	}
+	if g := (Rules{FailToPass: []string{"t::a"}, Parser: parser(t, "pytest"), Script: "pytest -rA\n"}).Grade("pytest\n"); !g.Broken {
+		t.Errorf("not started: %+v", g)
 	}
 }
 
