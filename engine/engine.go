@@ -69,23 +69,22 @@ type Engine struct {
 	index  map[sessions.Key]dispatch.Item
 	kinds  chooser // of sandboxes; used by New, and with forking held
 
-	streams  *streams
-	sources  sources
-	desks    desks
-	specs    func() ([]Tool, error)
-	notes    *notes
-	pace     *pace
-	meter    *meter
-	pool     *pool.Pool
-	fleet    *fleet
-	policies policies
-	breaks   *breaks.Set
-	mounts   []sandbox.Mount
-	gpus     []*gpuSource
-	started  time.Time
-	// isolation of the kinds of sandbox this run uses, in a word.
-	isolation string
-	wall      atomic.Int64 // of Run, once it has returned, in nanoseconds
+	streams   *streams
+	sources   sources
+	desks     desks
+	specs     func() ([]Tool, error)
+	notes     *notes
+	pace      *pace
+	meter     *meter
+	pool      *pool.Pool
+	fleet     *fleet
+	policies  policies
+	breaks    *breaks.Set
+	mounts    []sandbox.Mount
+	gpus      []*gpuSource
+	started   time.Time
+	isolation atomic.Pointer[string] // of the kinds of sandbox this run uses, in a word
+	wall      atomic.Int64           // of Run, once it has returned, in nanoseconds
 	running   atomic.Bool
 	paused    atomic.Bool
 
@@ -203,10 +202,16 @@ func New(ctx context.Context, o Options, store *sessions.Store) (*Engine, error)
 	}
 	e.fleet = newFleet(o.Endpoints)
 	e.gpus = gpuSources(o.Config.GPU, http.DefaultClient)
-	e.isolation = e.kinds.isolation(ctx)
+	e.isolate(ctx)
 	e.live = dispatch.NewLive(e.core(), (*stages)(e))
 	e.pool = pool.New(pool.Options{Warm: o.Config.Sandbox.Warm, Room: func() int { return e.Limits().Live }, Wanted: e.wanted, Log: o.Log})
 	return e, nil
+}
+
+// isolate says anew what contains the sandboxes; a fork may bring another kind.
+func (e *Engine) isolate(ctx context.Context) {
+	word := e.kinds.isolation(ctx)
+	e.isolation.Store(&word)
 }
 
 func (e *Engine) core() *dispatch.Core {

@@ -341,6 +341,23 @@ func TestMixedPolicies(t *testing.T) {
 	}
 }
 
+// A reply that is there is not lost because a person stops its call, or its time is up,
+// while the version that it was sampled with is looked at; and what is to be said of its
+// group is said.
+func TestMixedPoliciesOfACallThatIsStopped(t *testing.T) {
+	r := setup(t, 1, nil).engine()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, version := range []string{"3", "4"} {
+		if err := r.seePolicy(stopped, r.items[0], version); err != nil {
+			t.Errorf("version %s: %v", version, err)
+		}
+	}
+	if said := r.said(sessions.KindWarning); len(said) != 1 || !strings.Contains(said[0], "policy version 3 and now 4") {
+		t.Errorf("said %q", said)
+	}
+}
+
 // gaugesOf are metrics in vLLM's names.
 func gaugesOf(running, waiting, kv, preempted float64) string {
 	return fmt.Sprintf("vllm:num_requests_running %g\nvllm:num_requests_waiting %g\nvllm:kv_cache_usage_perc %g\nvllm:num_preemptions_total %g\n", running, waiting, kv, preempted)

@@ -114,9 +114,7 @@ func (e *Engine) planFork(ctx context.Context, parent *trajectory, turn int, o F
 	if p.kind, err = e.kinds.choose(ctx, parent.in); err != nil { // the parent may have ended before this part of the run
 		return nil, err
 	}
-	if !e.running.Load() {
-		e.isolation = e.kinds.isolation(ctx)
-	}
+	e.isolate(ctx)
 	if turn > 1 {
 		if p.turns, err = e.store.Turns(ctx, row.Key, row.Attempt, 1, turn-1, true); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"rollbench/engine/infer"
@@ -358,6 +359,36 @@ func TestForkOfAPausedRun(t *testing.T) {
 	if row := s.rowOf(child(1)); row.State != sessions.Done {
 		t.Errorf("%+v", row)
 	}
+}
+
+// A screen may ask for the gauges while a fork is made of a run that has not begun.
+func TestStatusBesideAFork(t *testing.T) {
+	r := setup(t, 1, nil).engine()
+	var wg sync.WaitGroup
+	asked, over := make(chan struct{}), make(chan struct{})
+	wg.Go(func() {
+		for begun := false; ; begun = true {
+			select {
+			case <-over:
+				return
+			default:
+			}
+			if got := r.Status().Isolation; got == "" {
+				t.Error("what contains the sandboxes is not known")
+			}
+			if !begun {
+				close(asked)
+			}
+		}
+	})
+	<-asked
+	for range 20 {
+		if err := r.Fork(r.store.Run().Members[0], 1, ForkOptions{N: 1}); err != nil {
+			t.Error(err)
+		}
+	}
+	close(over)
+	wg.Wait()
 }
 
 // What is not changed of the sampling settings is as the parent's, not as the run's, and

@@ -132,7 +132,7 @@ func (e *Engine) Status() *Status {
 		Eval:  m.queue(q, dispatch.Eval),
 		Stall: m.stall, Tools: m.tools,
 		Breakpoints: e.breaks.List(), Human: e.human(),
-		Held: q.Held, Ended: e.endedMembers(), Live: q.Live, MaxLive: q.MaxLive, Warm: e.pool.Warm(), Limits: e.Limits(), Adaptive: tuning.Adaptive, LimitedBy: q.LimitedBy, Isolation: e.isolation,
+		Held: q.Held, Ended: e.endedMembers(), Live: q.Live, MaxLive: q.MaxLive, Warm: e.pool.Warm(), Limits: e.Limits(), Adaptive: tuning.Adaptive, LimitedBy: q.LimitedBy, Isolation: *e.isolation.Load(),
 		Endpoints: e.fleet.snapshot(), GPUs: e.seeGPUs(),
 		PerMinute: perMinute(ended, span), Forecast: Foresee(q.Left-q.Held, ended, span),
 		Streams: e.streams.snapshot(), Notes: e.notes.snapshot(),

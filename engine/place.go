@@ -171,7 +171,7 @@ func (e *Engine) openSpec(ctx context.Context, t *trajectory, purpose string, sp
 		return nil, fmt.Errorf("open a %s sandbox: %w", t.kind, err)
 	}
 	if err := e.commit(ctx, t.key, sessions.KindSandbox, sessions.SandboxChange{Purpose: purpose, Open: true, Kind: string(t.kind), ID: sb.ID(),
-		Image: spec.Image, Isolation: e.isolation}); err != nil {
+		Image: spec.Image, Isolation: *e.isolation.Load()}); err != nil {
 		return nil, errors.Join(err, e.pool.Give(sb))
 	}
 	return sb, nil

@@ -126,8 +126,10 @@ type policies struct {
 	mixed map[string]bool   // said so
 }
 
-// seePolicy says once that a group is sampled with more than one version.
+// seePolicy says once that a group is sampled with more than one version, also of a reply
+// that came when its call was ended.
 func (e *Engine) seePolicy(ctx context.Context, t *trajectory, version string) error {
+	ctx = context.WithoutCancel(ctx)
 	if version == "" {
 		return nil
 	}

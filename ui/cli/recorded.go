@@ -9,15 +9,16 @@ import (
 	"rollbench/sessions"
 )
 
-// recorded reads the configuration that a run was started with over c, today's
-// defaults. A tool that the run could not know of stays off, whatever its default: the
-// policy was not told of it.
+// recorded reads the configuration that a run was started with over c, today's, of which
+// the keys that the run did not know stay. A tool that it could not know of stays off,
+// whatever its default: the policy was not told of it.
 func recorded(run sessions.Run, c *config) error {
 	var had struct {
 		Tools map[string]json.RawMessage `json:"tools"`
 	}
 	err := json.Unmarshal(run.Config, &had)
 	if err == nil {
+		c.empty()
 		err = json.Unmarshal(run.Config, c)
 	}
 	if err != nil {
@@ -27,6 +28,19 @@ func recorded(run sessions.Run, c *config) error {
 		c.Tools.Search = false
 	}
 	return nil
+}
+
+// empty what a recording leaves out where it is empty, and what would be merged with the
+// recorded: a run does not take up what a person has configured since it was started.
+// Where GPUs are seen is no part of what it does.
+func (c *config) empty() {
+	g := &c.Generator
+	g.Template, g.Sampling, g.Human, g.Validation = nil, engine.Sampling{}, false, nil
+	c.Dispatcher.Validation = nil
+	c.Sandbox.BuildArgs = nil
+	c.Tools.PerTool, c.Tools.KeepEscapes, c.Tools.OwnTools = nil, false, engine.OwnTools{}
+	c.Limits.EvalRepeats = 0
+	c.Judge = engine.Judge{}
 }
 
 // sameTools says, for a run that goes on, in what its tools are not those it was started
