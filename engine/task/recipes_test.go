@@ -2,12 +2,16 @@ package task
 
 import (
 	"fmt"
+	"io"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"rollbench/engine/task/rows"
 	"rollbench/engine/task/testlog"
+	"rollbench/sandbox"
 )
 
 // What make_test_spec of the SWE-bench harness at v4.1.0 (726c5461,
@@ -202,5 +206,58 @@ git checkout 1234567 -- tests/src/unit-udt.cpp
 		if !strings.Contains(script, want) || strings.Contains(script, "cmake") || (want == "") != (script == "") || (want == "") != (len(in.Warnings) > 0) {
 			t.Errorf("%s: %q\n%s", more, in.Warnings, script)
 		}
+	}
+}
+
+// recipeRepos are small repositories that go by the names of known ones, each with the
+// commands of one of their versions: go test with a filter, Ruby's test-unit, and a
+// build whose outcome is what the tests run.
+var recipeRepos = map[string]struct{ make, row string }{
+	"go": {`printf 'module tree\n\ngo 1.19\n' >go.mod; printf 'package tree\n\nfunc Depth() int { return 1 }\n' >tree.go
+printf 'package tree\n\nimport "testing"\n\nfunc TestTreeIs(t *testing.T) {}\n\nfunc TestOther(t *testing.T) { t.Fatal("not of this row") }\n' >tree_test.go`,
+		`"repo":"gin-gonic/gin","version":"2755","instance_id":"gin-gonic__gin-2755",
+"patch":"--- a/tree.go\n+++ b/tree.go\n@@ -1,3 +1,3 @@\n package tree\n \n-func Depth() int { return 1 }\n+func Depth() int { return 2 }\n",
+"test_patch":"--- a/tree_test.go\n+++ b/tree_test.go\n@@ -5,3 +5,9 @@\n func TestTreeIs(t *testing.T) {}\n \n+func TestTreeDepth(t *testing.T) {\n+\tif Depth() != 2 {\n+\t\tt.Fatal(Depth())\n+\t}\n+}\n+\n func TestOther(t *testing.T) { t.Fatal(\"not of this row\") }\n",
+"FAIL_TO_PASS":["TestTreeDepth"],"PASS_TO_PASS":["TestTreeIs"]`},
+	"ruby": {`mkdir -p lib test/faker/default; printf 'def email = "a"\n' >lib/faker.rb
+printf 'require "test/unit"\nrequire_relative "../../../lib/faker"\nclass TestFakerInternet < Test::Unit::TestCase\n  def test_email_is = assert(email)\n  def test_other = flunk\nend\n' >test/faker/default/test_faker_internet.rb
+mkdir -p /usr/local/bin; printf '#!/bin/sh\nshift\nexec "$@"\n' >/usr/local/bin/bundle; chmod +x /usr/local/bin/bundle`,
+		`"repo":"faker-ruby/faker","version":"2970","instance_id":"faker-ruby__faker-2970",
+"patch":"--- a/lib/faker.rb\n+++ b/lib/faker.rb\n@@ -1 +1 @@\n-def email = \"a\"\n+def email = \"a@b\"\n",
+"test_patch":"--- a/test/faker/default/test_faker_internet.rb\n+++ b/test/faker/default/test_faker_internet.rb\n@@ -4,3 +4,4 @@\n   def test_email_is = assert(email)\n+  def test_email_at = assert_match(/@/, email)\n   def test_other = flunk\n end\n",
+"FAIL_TO_PASS":["test_email_at"],"PASS_TO_PASS":["test_email_is"]`},
+	"built": {`mkdir -p tools src tests/basics ports/unix/build-standard; echo ports/ >.gitignore; printf 'echo one\n' >src/main
+printf 'ci_unix_build_helper() { install -m 755 src/main ports/unix/build-standard/micropython; }\n' >tools/ci.sh
+printf '#!/bin/bash\n[ "$*" = "-i basics/fun" ] || exit 2\nfor t in basics/fun*; do [ "$(bash $MICROPY_MICROPYTHON)" = "$(cat $t)" ] && echo "pass  $t" || { echo "FAIL  $t"; bad=1; }; done\nexit ${bad:-0}\n' >tests/run-tests.py
+chmod +x tests/run-tests.py; . tools/ci.sh; ci_unix_build_helper`,
+		`"repo":"micropython/micropython","version":"10095","instance_id":"micropython__micropython-10095",
+"patch":"--- a/src/main\n+++ b/src/main\n@@ -1 +1 @@\n-echo one\n+echo two\n",
+"test_patch":"--- /dev/null\n+++ b/tests/basics/fun2\n@@ -0,0 +1 @@\n+two\n",
+"FAIL_TO_PASS":["basics/fun2"]`},
+}
+
+func TestRecipesInContainers(t *testing.T) {
+	base := needDocker(t)
+	const tag = "rollbench-test/sweb.eval.recipes:1"
+	script := "export GIT_AUTHOR_DATE=2025-01-01T00:00:00Z GIT_COMMITTER_DATE=2025-01-01T00:00:00Z\n"
+	for _, name := range slices.Sorted(maps.Keys(recipeRepos)) { // in one order, so that the image is made once
+		repo := recipeRepos[name]
+		script += "mkdir -p /srv/" + name + "; cd /srv/" + name + "\n" + gitSetup + repo.make + "\ncommit base\ngit rev-parse HEAD >/" + name + ".base\n"
+	}
+	dir := writeDockerfile(t, "FROM "+base+"\nCOPY make.sh /make.sh\nRUN bash -e /make.sh\n")
+	writeFiles(t, dir, map[string]string{"make.sh": script})
+	build(t, &sandbox.Build{Context: func() (io.ReadCloser, error) { return tarFolder(os.DirFS(dir)), nil }}, tag)
+	for name, repo := range recipeRepos {
+		t.Run(name, func(t *testing.T) {
+			commit, err := (&container{}).docker(t.Context(), nil, "run", "--rm", "--label", testLabel, tag, "cat", "/"+name+".base")
+			if err != nil {
+				t.Fatalf("%v\n%s", err, commit)
+			}
+			ins, err := rowsOf(t, fmt.Appendf(nil, `{%s,"base_commit":%q,"problem_statement":"p","image":%q,"workdir":"/srv/%s"}`, strings.ReplaceAll(repo.row, "\n", ""), strings.TrimSpace(string(commit)), tag, name))
+			if err != nil || len(ins[0].Warnings) > 0 {
+				t.Fatal(err, ins)
+			}
+			checkLife(t, &ins[0])
+		})
 	}
 }
