@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"rollbench/engine/task"
+	"rollbench/engine/task/rows"
 	"rollbench/sessions"
 	"rollbench/ui"
 )
@@ -34,12 +39,122 @@ func completionCommands(root *cobra.Command) {
 				complete(c, flag, completeRunOf)
 			}
 		}
-		for _, flag := range []string{"endpoint", "model", "instances", "limit", "turn", "parallel", "from", "address", "line", "pattern", "seed", "temperature", "top-p", "attempt", "number"} {
-			if c.Flags().Lookup(flag) != nil {
-				complete(c, flag, cobra.NoFileCompletions)
-			}
+		noFiles(c)
+	}
+}
+
+// noFiles are offered for flags whose value is a text or a number, of a command and of
+// those below it.
+func noFiles(c *cobra.Command) {
+	for _, flag := range []string{"endpoint", "model", "instances", "limit", "turn", "turns", "tokens", "from", "address", "line", "pattern", "seed", "temperature", "top-p", "attempt",
+		"shuffle", "eval-repeats", "repeats", "size", "balance", "number", "reward", "feedback", "speed"} {
+		if c.Flags().Lookup(flag) != nil {
+			complete(c, flag, cobra.NoFileCompletions)
 		}
 	}
+	for _, below := range c.Commands() {
+		noFiles(below)
+	}
+}
+
+// lastOf offers the last of several values that commas part, after those before it.
+// Those are not offered again.
+func lastOf(begun string, values []string) ([]string, cobra.ShellCompDirective) {
+	before := begun[:strings.LastIndexByte(begun, ',')+1]
+	given := strings.Split(before, ",")
+	var out []string
+	for _, v := range values {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(before+v, begun) && !slices.ContainsFunc(given, func(g string) bool { return g == v || strings.HasPrefix(g, name+"=") }) {
+			out = append(out, before+v)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// offerList completes a flag of several values.
+func offerList(c *cobra.Command, flag string, values ...string) {
+	complete(c, flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return lastOf(begun, values)
+	})
+}
+
+// completePath offers files and folders as the one argument.
+func completePath(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// source is the dataset that a command line names so far.
+func (a *app) source(cmd *cobra.Command, args []string) string {
+	if cmd.Name() == "tasks" && len(args) > 0 {
+		return args[0]
+	}
+	return a.flags.tasks
+}
+
+// completeSplit offers the splits that the names of a dataset's files say.
+func (a *app) completeSplit(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return rows.Splits(a.source(cmd, args)), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeInstances offers the ids of a dataset, or files behind an @.
+func (a *app) completeInstances(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if file, is := strings.CutPrefix(begun, "@"); is {
+		return filesLike(file, "@"), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
+	c, err := a.load()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var ids []string
+	if _, _, err := a.readTasks(c, cmp.Or(a.source(cmd, args), "bundled"), func(in *task.Instance) { ids = append(ids, strings.Clone(in.ID)) }); err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return lastOf(begun, ids)
+}
+
+// filesLike are the files and folders whose names begin so.
+func filesLike(begun, prefix string) (out []string) {
+	dir, name := filepath.Split(begun)
+	entries, err := os.ReadDir(cmp.Or(dir, "."))
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		switch {
+		case !strings.HasPrefix(e.Name(), name):
+		case e.IsDir():
+			out = append(out, prefix+dir+e.Name()+"/")
+		default:
+			out = append(out, prefix+dir+e.Name())
+		}
+	}
+	return out
+}
+
+// completeInstancesOf offers the ids of the run that is named, else of the newest.
+func completeInstancesOf(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	run := "latest"
+	if len(args) > 0 {
+		run = args[0]
+	}
+	dir, err := home()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	r, err := sessions.OpenReader(cmd.Context(), dir, run)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer r.Close() // it was only read
+	var ids []string
+	for _, k := range r.Run().Members {
+		ids = append(ids, k.Instance)
+	}
+	slices.Sort(ids)
+	return lastOf(begun, slices.Compact(ids))
 }
 
 // complete a flag that has no completion yet.

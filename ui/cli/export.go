@@ -89,6 +89,12 @@ docs/exports.md explains every field; docs/exports has loaders for Python.`,
 	f.StringVar(&check, "check", "", "check `FILE` and its meta instead of writing one")
 	c.ValidArgsFunction = completeRuns
 	offer(c, "format", export.Formats()...)
+	complete(c, "instance", completeInstancesOf)
+	var reasons []string
+	for _, r := range sessions.FinishReasons() {
+		reasons = append(reasons, string(r))
+	}
+	offerList(c, "finish-reason", reasons...)
 	offer(c, "advantage", "loo", "mean", "grpo", "grpo-no-std")
 	offer(c, "rows", "trajectory", "step")
 	offer(c, "logprobs", "require", "omit")

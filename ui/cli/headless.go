@@ -50,7 +50,7 @@ func simulatedMark(yes bool) string {
 func watchRun(ctx context.Context, w *work, lines io.Writer, done <-chan error) error {
 	wake, cancel := w.store.Wake()
 	defer cancel()
-	f := &follower{work: w, lines: lines, began: time.Now(), said: time.Now(), ended: map[sessions.Key]bool{}}
+	f := &follower{work: w, lines: lines, began: time.Now(), said: time.Now(), ended: map[sessions.Key]bool{}, told: told{}}
 	rows, seq, err := w.store.Trajectories(ctx)
 	if err != nil {
 		return err
@@ -97,6 +97,27 @@ type follower struct {
 	// members that have ended: forks are no part of the count.
 	members int
 	stood   int64 // the last event at the tick before
+	told    told
+}
+
+// told is which trajectory a long text was printed of.
+type told map[string]sessions.Key
+
+// longText is how much of a line a text may take each time.
+const longText = 80
+
+// once is a text, or where it is long and was printed of another trajectory, a word for
+// that: an image that is missing has the same long story in all of its instance's.
+func (s told) once(k sessions.Key, text string) string {
+	first, before := s[text]
+	switch {
+	case len(text) < longText || k.IsZero() || before && first == k:
+		return text
+	case before:
+		return "as " + first.String()
+	}
+	s[text] = k
+	return text
 }
 
 // unattended says that what has not ended is held for a person, who cannot be reached
@@ -154,7 +175,7 @@ func (f *follower) pull(ctx context.Context) error {
 				if err := json.Unmarshal(e.Data, &w); err != nil {
 					return fmt.Errorf("read event %d: %w", e.Seq, err)
 				}
-				fmt.Fprintf(f.lines, "warning: %s %s\n", name(e.Key), w.Text)
+				fmt.Fprintf(f.lines, "warning: %s %s\n", name(e.Key), f.told.once(e.Key, w.Text))
 			}
 			if e.Kind == sessions.KindRebuilt {
 				var r sessions.Rebuilt
@@ -179,6 +200,9 @@ func (f *follower) pull(ctx context.Context) error {
 			f.said = time.Now()
 			if t.Fork == nil {
 				f.members++
+			}
+			if len(t.Causes) > 0 {
+				t.Causes = []string{f.told.once(t.Key, t.Causes[0])}
 			}
 			fmt.Fprintln(f.lines, endLine(f.members, len(f.store.Run().Members), time.Since(f.began), t))
 		}

@@ -39,3 +39,20 @@ func TestUnattended(t *testing.T) {
 		t.Error("it is no run that was stopped")
 	}
 }
+
+// A long text is printed of one trajectory; of others it is said whose it is.
+func TestLongTextsOnce(t *testing.T) {
+	long := strings.Repeat("x", longText)
+	a, b := sessions.Key{Instance: "a"}, sessions.Key{Instance: "a", ID: 1}
+	s := told{}
+	for i, c := range []struct {
+		key        sessions.Key
+		text, want string
+	}{
+		{a, "short", "short"}, {b, "short", "short"}, {a, long, long}, {b, long, "as a#0"}, {a, long, long}, {b, long + "y", long + "y"}, {sessions.Key{}, long, long},
+	} {
+		if got := s.once(c.key, c.text); got != c.want {
+			t.Errorf("%d: %q, want %q", i, got, c.want)
+		}
+	}
+}

@@ -26,6 +26,7 @@ tasks. docs/tasks.md has a table of all formats.`,
   rollbench tasks rows.jsonl --on-bad-row skip
   rollbench tasks ./tasks --json | jq -r 'select(.reference) | .id' > sound.txt
   rollbench run --tasks ./tasks --instances @sound.txt`,
+		ValidArgsFunction: completePath,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return bad(fmt.Errorf("tasks takes one PATH, got %d; see %s --help", len(args), cmd.CommandPath()))

@@ -66,6 +66,13 @@ field of the tasks' rows, draws as evenly as can be over its values; it needs
 	f.StringVar(&a.flags.format, "format", "", "its `FORMAT`, where looking does not tell")
 	f.StringVar(&a.flags.split, "split", "", "its `SPLIT`, where it has several")
 	f.BoolVar(&a.flags.json, "json", false, "print one JSON object instead of the ids")
+	offer(c, "format", task.Formats()...)
+	complete(c, "split", a.completeSplit)
+	var levels []string
+	for _, l := range stats.Levels() {
+		levels = append(levels, string(l)+"=")
+	}
+	offerList(c, "shares", levels...)
 	return c
 }
 

@@ -29,6 +29,8 @@ func (a *app) datasetFlags(c *cobra.Command) {
 	f.IntVar(&a.flags.limit, "limit", 0, "only the first `N` instances, once they are shuffled")
 	offer(c, "format", task.Formats()...)
 	offer(c, "on-bad-row", engine.OnBadRows()...)
+	complete(c, "split", a.completeSplit)
+	complete(c, "instances", a.completeInstances)
 	before := c.PreRunE
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {
 		a.flags.shuffled = cmd.Flags().Changed("shuffle")

@@ -36,12 +36,24 @@ func Find(path, split string) (Table, error) {
 	if !info.IsDir() {
 		return Table{Files: []string{path}, Split: rowSplit(path, split)}, nil
 	}
-	var files []string
-	for _, ext := range extensions { // documents only where there is nothing else: clones hold some that are no rows
-		for _, dir := range []string{path, filepath.Join(path, "data")} {
+	files, err := filesOf(path)
+	if err != nil {
+		return Table{}, err
+	}
+	if len(files) == 0 {
+		return Table{}, ErrNoTable
+	}
+	return choose(files, split)
+}
+
+// filesOf a folder that hold rows. Documents only where there is nothing else: clones
+// hold some that are no rows.
+func filesOf(folder string) (files []string, err error) {
+	for _, ext := range extensions {
+		for _, dir := range []string{folder, filepath.Join(folder, "data")} {
 			found, err := filepath.Glob(filepath.Join(escape(dir), "*"+ext))
 			if err != nil {
-				return Table{}, err
+				return nil, err
 			}
 			files = append(files, found...)
 		}
@@ -49,10 +61,20 @@ func Find(path, split string) (Table, error) {
 			break
 		}
 	}
-	if len(files) == 0 {
-		return Table{}, ErrNoTable
+	return files, nil
+}
+
+// Splits that the names of a folder's files say, sorted; none where they say nothing.
+func Splits(folder string) []string {
+	files, err := filesOf(folder)
+	if err != nil {
+		return nil
 	}
-	return choose(files, split)
+	_, names := bySplit(files)
+	if !areSplits(names) {
+		return nil
+	}
+	return names
 }
 
 // ErrNoTable says that a folder holds no file of rows.
@@ -78,10 +100,12 @@ func splitOf(file string) string {
 // known are the names of splits; files of other names belong together.
 var known = []string{"train", "training", "test", "testing", "validation", "valid", "val", "dev", "eval", "evaluation"}
 
-func choose(files []string, split string) (Table, error) {
-	slices.Sort(files)
-	splits := map[string][]string{}
-	var names []string
+func areSplits(names []string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(known, n) })
+}
+
+func bySplit(files []string) (splits map[string][]string, names []string) {
+	splits = map[string][]string{}
 	for _, f := range files {
 		name := splitOf(f)
 		if splits[name] == nil {
@@ -90,7 +114,13 @@ func choose(files []string, split string) (Table, error) {
 		splits[name] = append(splits[name], f)
 	}
 	slices.Sort(names)
-	named := !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(known, n) })
+	return splits, names
+}
+
+func choose(files []string, split string) (Table, error) {
+	slices.Sort(files)
+	splits, names := bySplit(files)
+	named := areSplits(names)
 	switch {
 	case split != "" && splits[strings.ToLower(split)] != nil:
 		files = splits[strings.ToLower(split)]
