@@ -124,7 +124,8 @@ func parseRewardJSON(data []byte) (*float64, map[string]float64, string) {
 			numbers[name] = n
 		}
 	}
-	reward, given := numbers["reward"]
+	reward, isNumber := numbers["reward"]
+	_, given := object["reward"]
 	if !given && len(numbers) == 1 {
 		for _, reward = range numbers {
 			return &reward, numbers, ""
@@ -132,10 +133,12 @@ func parseRewardJSON(data []byte) (*float64, map[string]float64, string) {
 	}
 	delete(numbers, "reward")
 	switch {
-	case given:
+	case isNumber:
 		return &reward, numbers, ""
 	case len(numbers) == 0:
 		return nil, nil, "/logs/verifier/reward.json has no numbers"
+	case given: // a metric beside it does not stand in for it
+		return nil, numbers, `/logs/verifier/reward.json has no number under "reward"`
 	}
 	return nil, numbers, fmt.Sprintf(`/logs/verifier/reward.json has no number under "reward", and more than one: %s`, someNames(numbers))
 }

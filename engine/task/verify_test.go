@@ -49,6 +49,8 @@ func TestRewards(t *testing.T) {
 		"hexadecimal":      {`echo 0x1p-2 >$OUT/reward.txt`, nil, nil, `/logs/verifier/reward.txt holds "0x1p-2", not a number (test.sh ended with exit code 0)`},
 		"huge in json":     {`echo '{"reward": 1e999}' >$OUT/reward.json`, nil, nil, `/logs/verifier/reward.json holds "{\"reward\": 1e999}", not an object of numbers (test.sh ended with exit code 0)`},
 		"a text as reward": {`echo '{"reward": "1"}' >$OUT/reward.json`, nil, nil, `/logs/verifier/reward.json has no numbers (test.sh ended with exit code 0)`},
+		"null and another": {`echo '{"reward": null, "tests": 5}' >$OUT/reward.json`, nil, map[string]float64{"tests": 5}, `/logs/verifier/reward.json has no number under "reward" (test.sh ended with exit code 0)`},
+		"text and another": {`echo 0.5 >$OUT/reward.txt; echo '{"reward": "none", "tests": 5}' >$OUT/reward.json`, f64(0.5), map[string]float64{"tests": 5}, ""},
 		"no reward key":    {`echo '{"passed": 3, "failed": 0}' >$OUT/reward.json`, nil, map[string]float64{"passed": 3, "failed": 0}, `/logs/verifier/reward.json has no number under "reward", and more than one: failed, passed (test.sh ended with exit code 0)`},
 		"a list":           {`echo '[1]' >$OUT/reward.json`, nil, nil, `/logs/verifier/reward.json holds "[1]", not an object of numbers (test.sh ended with exit code 0)`},
 		"a link":           {`echo 1 >$OUT/other; ln -s other $OUT/reward.txt`, nil, nil, "/logs/verifier/reward.txt is no regular file (test.sh ended with exit code 0)"},
