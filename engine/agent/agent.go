@@ -162,6 +162,7 @@ type Loop struct {
 	before    int                   // used before the last reply
 	active    time.Duration         // of Limit
 	history   []step                // for stuck detection
+	earlier   []step                // history without the last turn
 	closing   []int32               // what the template puts after an assistant's text, in token mode
 	opening   *string               // thinking tag with which prompts end, in token mode
 	ended     sessions.FinishReason // of the run stage, at the last gate
