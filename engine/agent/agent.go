@@ -162,6 +162,7 @@ type Loop struct {
 	before    int                   // used before the last reply
 	active    time.Duration         // of Limit
 	history   []step                // for stuck detection
+	earlier   []step                // history without the last turn
 	closing   []int32               // what the template puts after an assistant's text, in token mode
 	opening   *string               // thinking tag with which prompts end, in token mode
 	ended     sessions.FinishReason // of the run stage, at the last gate
@@ -248,8 +249,8 @@ func (l *Loop) turns(ctx context.Context) error {
 		if err := l.finishTurn(ctx); err != nil {
 			return err
 		}
-	case l.Stood == sessions.AfterTool:
-		if err := l.gate(ctx, sessions.AfterTool); err != nil {
+	default:
+		if err := l.leaveTurn(ctx); err != nil {
 			return err
 		}
 	}
@@ -282,6 +283,20 @@ func (l *Loop) finishTurn(ctx context.Context) error {
 	}
 	if err := l.gate(ctx, sessions.AfterTool); err != nil {
 		return err
+	}
+	return l.checkStuck()
+}
+
+// leaveTurn does what follows the tools of a turn, where an earlier part of the run ended
+// before it was done. A fork goes on from its parent's turn, whatever ended the parent there.
+func (l *Loop) leaveTurn(ctx context.Context) error {
+	if l.Stood == sessions.AfterTool {
+		if err := l.gate(ctx, sessions.AfterTool); err != nil {
+			return err
+		}
+	}
+	if l.last.Origin != nil || l.last.Key != l.Key {
+		return nil
 	}
 	return l.checkStuck()
 }

@@ -284,6 +284,36 @@ func TestStuck(t *testing.T) {
 	}
 }
 
+// A trajectory that repeats itself ends so also where an earlier part of the run ended
+// right before that; a fork of it goes on, for somebody wants it to.
+func TestStuckAfterRestore(t *testing.T) {
+	before := newBench(t, call("bash", `{}`), call("bash", `{}`), call("bash", `{}`), call("bash", `{}`))
+	if out := before.run(t); out.Reason != sessions.StuckInALoop {
+		t.Fatalf("%+v", out)
+	}
+	turns := before.recorded("1.1", "2.1", "3.1", "4.1")
+	again := newBench(t, call("finish", `{}`))
+	again.Restore(turns)
+	if out := again.run(t); out.Reason != sessions.StuckInALoop || len(again.model.asked) != 0 {
+		t.Errorf("resumed: %+v after %d model calls", out, len(again.model.asked))
+	}
+	parent := before.Key
+	for what, origin := range map[string]*sessions.Key{"just made": nil, "resumed": &parent} {
+		fork := newBench(t, call("finish", `{}`))
+		fork.Key.ID = 7
+		of := slices.Clone(turns)
+		for i := range of {
+			if of[i].Origin = origin; origin != nil {
+				of[i].Key = fork.Key
+			}
+		}
+		fork.Restore(of)
+		if out := fork.run(t); out.Reason != sessions.FinishTool {
+			t.Errorf("a fork that was %s: %+v", what, out)
+		}
+	}
+}
+
 // While the endpoint is away the trajectory is held, its slot free, and the
 // call is tried again after 2, 4, 8 … seconds until the limit.
 func TestOutage(t *testing.T) {

@@ -47,7 +47,8 @@ func (l *Loop) editObservation(ctx context.Context, at sessions.Gate, c Change) 
 		o.Before, o.Was = o.Text, o.Source
 	}
 	o.Text, o.Source = c.Text, sessions.FromOperator
-	l.last, l.fresh = &t, observed(&t)
+	l.last, l.fresh, l.history = &t, observed(&t), l.earlier
+	l.remember(&t)
 	return l.intervened(ctx, at, sessions.Write{Turn: &t}, sessions.Intervention{Verb: "edit_observation", Before: before, After: c.Text})
 }
 

@@ -165,6 +165,24 @@ func TestEditObservation(t *testing.T) {
 	}
 }
 
+// Whether a trajectory repeats itself is told by what the policy has read, as a resume
+// tells it.
+func TestEditedObservationIsNoRepetition(t *testing.T) {
+	b := newBench(t, call("bash", `{}`), call("bash", `{}`), call("bash", `{}`), call("bash", `{}`), call("finish", `{}`))
+	b.Gate.Pause()
+	into := stepper(t, b, "into")
+	out := sitting(t, b, into, into, into, into, into, into, into, into, into, into, into, // to after-tool of turn 4
+		both(b.heldAt(t, sessions.AfterTool), must(t, func() error { return b.Gate.EditObservation(0, "look elsewhere") }), b.Gate.Continue))
+	if out.Reason != sessions.FinishTool {
+		t.Errorf("%+v", out)
+	}
+	again := newBench(t, call("finish", `{}`))
+	again.Restore(b.recorded("1.1", "2.1", "3.1", "4.1"))
+	if out := again.run(t); out.Reason != sessions.FinishTool {
+		t.Errorf("resumed: %+v", out)
+	}
+}
+
 // Two turns and 6 tokens are not enough; a person gives more of both.
 func TestRaiseLimit(t *testing.T) {
 	b := newBench(t, call("bash", `1`), call("bash", `2`), call("finish", `{}`))

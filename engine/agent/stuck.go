@@ -18,6 +18,7 @@ type step struct {
 }
 
 func (l *Loop) remember(t *sessions.Turn) {
+	l.earlier = l.history
 	if len(t.Calls) == 0 {
 		l.history = append(l.history, step{action: t.Content, spoken: true})
 	}
