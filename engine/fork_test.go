@@ -392,7 +392,8 @@ func TestStatusBesideAFork(t *testing.T) {
 }
 
 // What is not changed of the sampling settings is as the parent's, not as the run's, and
-// what a fork changes stays with it: the parent samples on as it did; a child that differs and was to be dropped ends, one that was to go on goes on.
+// what a fork changes stays with it: the parent samples on as it did. A child that differs
+// and was to be dropped ends, one that was to go on goes on.
 func TestForkOfAFork(t *testing.T) {
 	s := sit(t, func(c *Config) { c.Generator.Sampling = infer.Sampling{Temperature: ptr(1.0), Stop: []string{"END"}} })
 	s.call("execute_bash", `{"command": "cat /proc/sys/kernel/random/uuid"}`)
