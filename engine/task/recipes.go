@@ -22,10 +22,12 @@ type recipe struct {
 
 // recipeLines are those of SWE-bench's multilingual and multimodal repositories, from
 // its harness at v4.1.0 (726c5461, swebench/harness/constants/{c,go,java,javascript,
-// php,ruby,rust}.py: build and test_cmd; for wp-calypso test_spec/javascript.py). In
-// the multilingual set the version of a row is the number in its id. Two lines are
-// told otherwise: rubocop's program for jq is on one, and one that ends tests that
-// hang, by timeout, does not call that a failure.
+// php,ruby,rust}.py: build and test_cmd; for wp-calypso test_spec/javascript.py). Of
+// gson, druid, tokio and one version of lucene, which were mended later, they are
+// those of 6cd91d8c, the last before version 5. In the multilingual set the version
+// of a row is the number in its id. Two lines are told otherwise: rubocop's program
+// for jq is on one, and one that ends tests that hang, by timeout, does not call that
+// a failure.
 //
 //go:embed recipes.txt
 var recipeLines string

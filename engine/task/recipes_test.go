@@ -14,11 +14,11 @@ import (
 	"rollbench/sandbox"
 )
 
-// What make_test_spec of the SWE-bench harness at v4.1.0 (726c5461,
-// swebench/harness/test_spec/test_spec.py) puts between the test patch and the start
-// marker, and between the markers.
+// What make_test_spec of the SWE-bench harness at v4.1.0 (726c5461; of gson, druid,
+// tokio and lucene at 6cd91d8c; swebench/harness/test_spec/test_spec.py) puts between
+// the test patch and the start marker, and between the markers.
 func TestRecipes(t *testing.T) {
-	const gson, druid = "mvnd test -B -T 1C -pl gson -Dtest=com.google.gson.", "mvnd test -B -T 1C -pl processing -Dtest=org.apache.druid."
+	const gson, druid = "mvnd test -B -pl gson -Dtest=com.google.gson.", "mvnd test -B -pl processing -Dtest=org.apache.druid."
 	const chart = `xvfb-run --server-args="-screen 0 1280x1024x24 -ac :99" su chromeuser -c `
 	for _, c := range []struct {
 		repo, version string
@@ -45,6 +45,7 @@ func TestRecipes(t *testing.T) {
 		{"javaparser/javaparser", "4538", []string{"./mvnw clean install -B -pl javaparser-core-testing -DskipTests -am"}, []string{"./mvnw test -B -pl javaparser-core-testing -Dtest=NodeTest", "./mvnw test -B -pl javaparser-core-testing -Dtest=NodePositionTest"}},
 		{"projectlombok/lombok", "3009", []string{"ant test.compile"}, []string{"ant test.instance"}},
 		{"apache/lucene", "12022", nil, []string{"./gradlew test --tests org.apache.lucene.document.TestLatLonShape"}},
+		{"apache/lucene", "13170", nil, []string{"./gradlew test --tests org.apache.lucene.analysis.opennlp.TestOpenNLPSentenceBreakIterator -Ptests.useSecurityManager=false"}},
 
 		{"chartjs/Chart.js", "4.0", nil, []string{"pnpm install", "pnpm run build", chart + `"./node_modules/.bin/cross-env NODE_ENV=test ./node_modules/.bin/karma start ./karma.conf.cjs --single-run --coverage --grep --auto-watch false"`}},
 		{"chartjs/Chart.js", "4", nil, []string{"pnpm install", "pnpm run build", chart + `"./node_modules/.bin/cross-env NODE_ENV=test ./node_modules/.bin/karma start ./karma.conf.cjs --single-run --coverage --grep --auto-watch false"`}},
@@ -67,7 +68,8 @@ func TestRecipes(t *testing.T) {
 		{"jordansissel/fpm", "1829", nil, []string{`bundle exec rspec spec/fpm/package/deb_spec.rb --no-color --format json | sed -n '/^{/,$p' | jq -r '.examples[] | "\(.description) - \(.status)"'`}},
 
 		{"astral-sh/ruff", "15309", nil, []string{"cargo test --package ruff_linter 'f52'"}},
-		{"tokio-rs/tokio", "4898", nil, []string{`RUSTFLAGS="--cfg tokio_unstable" cargo test --features full --test rt_metrics`}},
+		{"tokio-rs/tokio", "4898", nil, []string{`RUSTFLAGS="-Awarnings --cfg tokio_unstable" cargo test --features full --test rt_metrics`}},
+		{"tokio-rs/tokio", "6603", nil, []string{"RUSTFLAGS=-Awarnings cargo test --test sync_mpsc --no-fail-fast"}},
 		{"tokio-rs/axum", "1730", nil, []string{"RUSTFLAGS=-Awarnings cargo test --package axum --lib -- routing::tests::mod state"}},
 		{"nushell/nushell", "13605", []string{"cargo build"}, []string{"cargo test -p nu-command --no-fail-fast ls::"}},
 	} {
