@@ -36,6 +36,12 @@ func unknown(r rows.Row) error {
 			return errors.New(o.what)
 		}
 	}
+	if r.Has("prompt", "instance") && !r.Has("reward_model") && !r.Has("reward_spec") {
+		if _, given, err := r.Object("instance"); err != nil || !given {
+			_, err := skyrlRow(r, &Options{})
+			return err
+		}
+	}
 	if question, truth := oneOf(r, promptColumns), oneOf(r, truthColumns); question != "" && truth != "" {
 		return fmt.Errorf("it looks like a question (%q) with an answer (%q), but nothing says how that is graded: --format answer --set tasks.verifier=NAME says it (docs/verifiers.md)", question, truth)
 	}

@@ -171,8 +171,13 @@ func TestReadProgress(t *testing.T) {
 	err := readProgress(strings.NewReader(`{"status":"Pulling from x","id":"1"}
 {"stream":"Step 1/2 : FROM x\n"}
 {"stream":"\n"}
+{"stream":" ---\u003e Running in 57a7ce3c8b20\n"}
+{"stream":"Removing intermediate container 57a7ce3c8b20\n"}
+{"stream":" ---\u003e Using cache\n"}
+{"stream":" ---\u003e f0943ec8a0ee\n"}
+{"stream":"Successfully built f0943ec8a0ee\n"}
 {"status":"Digest: y"}`), func(message) { seen++ }, tell)
-	if want := []string{"Step 1/2 : FROM x"}; err != nil || !slices.Equal(lines, want) || seen != 4 {
+	if want := []string{"Step 1/2 : FROM x", "---> Using cache"}; err != nil || !slices.Equal(lines, want) || seen != 9 {
 		t.Errorf("%q %d %v", lines, seen, err)
 	}
 	err = readProgress(strings.NewReader(`{"errorDetail":{"message":"no\n such"},"error":"no\n such"}`), func(message) {}, tell)

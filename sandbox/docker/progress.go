@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -25,7 +26,7 @@ type message struct {
 
 // readProgress reads a stream to its end. An error that the engine reports in the
 // stream is its error. Each message goes to each, each line of a build's text to
-// progress.
+// progress, but for ids.
 func readProgress(r io.Reader, each func(message), progress func(string)) error {
 	d := json.NewDecoder(r)
 	for {
@@ -45,12 +46,15 @@ func readProgress(r io.Reader, each func(message), progress func(string)) error 
 			return errors.New(oneLine(text))
 		}
 		for line := range strings.SplitSeq(m.Stream, "\n") {
-			if line = strings.TrimSpace(line); line != "" {
+			if line = strings.TrimSpace(line); line != "" && !idOnly.MatchString(line) {
 				progress(line)
 			}
 		}
 	}
 }
+
+// idOnly are the lines of a build that tell nothing but the id of a layer or container.
+var idOnly = regexp.MustCompile(`^(---> |---> Running in |Removing intermediate container |Successfully built )[0-9a-f]{12}$`)
 
 func size(bytes int64) string {
 	switch {

@@ -51,6 +51,7 @@ type flags struct {
 	split     string
 	onBadRow  string
 	label     string // field of the tasks' rows to keep
+	eachBad   bool   // tell of each row that is skipped
 
 	evalRepeats int
 	endpoint    string

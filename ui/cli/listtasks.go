@@ -68,6 +68,7 @@ func (a *app) listTasks(source string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	a.flags.eachBad = true
 	listed, err := a.outlines(c, source)
 	if err != nil {
 		return bad(err)
@@ -80,7 +81,7 @@ func (a *app) listTasks(source string, asJSON bool) error {
 		id, format = max(id, len(t.ID)), max(format, len(t.Format))
 	}
 	fmt.Fprintf(a.out, "%-*s  %-*s  %-3s  %s\n", id, "ID", format, "FORMAT", "REF", "IMAGE")
-	counts := map[string]int{}
+	warned := map[string][]string{} // ids
 	for _, t := range listed {
 		reference := "yes"
 		if !t.Reference {
@@ -88,14 +89,25 @@ func (a *app) listTasks(source string, asJSON bool) error {
 		}
 		fmt.Fprintf(plain{a.out}, "%-*s  %-*s  %-3s  %s\n", id, t.ID, format, t.Format, reference, t.imageWord())
 		for _, w := range t.Warnings {
-			counts[w]++
+			warned[w] = append(warned[w], t.ID)
 		}
 	}
-	for _, w := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) }) {
-		fmt.Fprintf(plain{a.err}, "warning (%d of %d): %s\n", counts[w], len(listed), word(w))
+	for _, w := range slices.SortedFunc(maps.Keys(warned), func(a, b string) int { return cmp.Or(len(warned[b])-len(warned[a]), strings.Compare(a, b)) }) {
+		fmt.Fprintf(plain{a.err}, "warning (%s): %s\n", whose(warned[w], len(listed)), word(w))
 	}
 	fmt.Fprintln(a.out, count(len(listed), "instance"))
 	return nil
+}
+
+// whose a warning is: of all that are listed, or of how many, and the first of them.
+func whose(ids []string, of int) string {
+	switch {
+	case len(ids) == of:
+		return fmt.Sprintf("%d of %d", of, of)
+	case len(ids) == 1:
+		return fmt.Sprintf("1 of %d, %s", of, ids[0])
+	}
+	return fmt.Sprintf("%d of %d, the first %s", len(ids), of, ids[0])
 }
 
 // outlines of the instances that the flags name. Only what is listed of them is held.

@@ -38,7 +38,11 @@ func (a *app) runCommand() *cobra.Command {
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return bad(fmt.Errorf("%s takes no argument, got %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath()))
+		hint := ""
+		if cmd.Flags().Lookup("tasks") != nil {
+			hint = "a dataset is named by --tasks PATH; "
+		}
+		return bad(fmt.Errorf("%s takes no argument, got %q; %ssee %s --help", cmd.Name(), args[0], hint, cmd.CommandPath()))
 	}
 	return nil
 }

@@ -61,6 +61,26 @@ func (a *app) loadTasks(c *config, source string) ([]*task.Instance, string, err
 	return out, title, nil
 }
 
+// tellSkipped says what rows are left out: the first and how many, or where the listing
+// is what was asked for, each of them.
+func (a *app) tellSkipped(skipped []error, of int) {
+	if len(skipped) == 0 {
+		return
+	}
+	what := fmt.Sprintf("%d of %d rows or tasks are skipped", len(skipped), of)
+	switch {
+	case a.flags.eachBad:
+		for _, err := range skipped {
+			a.progress("skipped: " + oneLine(err))
+		}
+	case len(skipped) > 1:
+		what += ` (rollbench tasks PATH --on-bad-row skip lists them), the first: ` + oneLine(skipped[0])
+	default:
+		what += ": " + oneLine(skipped[0])
+	}
+	a.progress(what)
+}
+
 func (a *app) checkLimit() error {
 	if a.flags.limit < 0 {
 		return fmt.Errorf("--limit is %d: it must not be negative", a.flags.limit)
@@ -94,9 +114,7 @@ func (a *app) readTasks(c *config, source string, each func(*task.Instance)) (al
 		all, err = task.Load(source, opt)
 		title = filepath.Base(source)
 	}
-	if len(skipped) > 0 {
-		a.progress(fmt.Sprintf("%d of %d rows or tasks are skipped, the first: %s", len(skipped), len(skipped)+len(all)+read, oneLine(skipped[0])))
-	}
+	a.tellSkipped(skipped, len(skipped)+len(all)+read)
 	if each == nil || err != nil {
 		return all, title, err
 	}
