@@ -93,12 +93,12 @@ type hunk struct {
 }
 
 // parseDiff reads a unified diff as git and diff -u write it. Text before the
-// first file is skipped.
+// first file is skipped. With an error come the files up to it.
 func parseDiff(patch []byte) ([]*fileDiff, error) {
 	p := diffParser{lines: slices.Collect(strings.Lines(string(patch)))}
 	for p.at < len(p.lines) {
 		if err := p.line(); err != nil {
-			return nil, fmt.Errorf("diff line %d: %w", p.at+1, err)
+			return p.files, fmt.Errorf("diff line %d: %w", p.at+1, err)
 		}
 	}
 	for _, f := range p.files {
@@ -191,6 +191,8 @@ func (p *diffParser) attribute(line string) {
 	}
 }
 
+var errCutHunk = errors.New("the diff ends within hunk")
+
 var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
 
 // hunk reads the header and as many lines as it announces.
@@ -208,7 +210,7 @@ func (p *diffParser) hunk(head string) error {
 	var oldText, newText strings.Builder
 	for before > 0 || after > 0 || p.at < len(p.lines) && strings.HasPrefix(p.lines[p.at], `\`) {
 		if p.at >= len(p.lines) {
-			return fmt.Errorf("the diff ends within hunk %q", head)
+			return fmt.Errorf("%w %q", errCutHunk, head)
 		}
 		line := p.lines[p.at]
 		body := line[1:]

@@ -97,10 +97,11 @@ func (in *Instance) apply(ctx context.Context, sb sandbox.Sandbox, patch []byte)
 }
 
 // staysInside reports whether every file of the patch is in the working tree.
-// git checks that itself; patch(1) would write into .git.
+// git checks that itself; patch(1) would write into .git. A patch whose last lines
+// were blank and were cut off names all its files, and patch(1) knows what is missing.
 func staysInside(patch []byte) bool {
 	files, err := parseDiff(patch)
-	if err != nil {
+	if err != nil && !errors.Is(err, errCutHunk) {
 		return false
 	}
 	for _, f := range files {

@@ -190,8 +190,9 @@ func TestApplyFallsBack(t *testing.T) {
 			strings.Replace(numbers(40), "10\n", "ten\n", 1)},
 		"fuzzy context": {"--- a/src/long.txt\n+++ b/src/long.txt\n@@ -18,5 +18,5 @@\n 18\n 19 not quite\n-20\n+twenty\n 21\n 22\n", "src/long.txt",
 			strings.Replace(numbers(40), "20\n", "twenty\n", 1)},
+		"blank lines cut off": {"diff --git a/blank.txt b/blank.txt\n--- a/blank.txt\n+++ b/blank.txt\n@@ -1,4 +1,4 @@\n a\n-b\n+B\n", "blank.txt", "a\nB\n\n\nc\n"},
 	} {
-		_, h := openRepo(t, patchRepo)
+		_, h := openRepo(t, patchRepo+`printf 'a\nb\n\n\nc\n' >blank.txt; commit blank`)
 		if err := new(Instance).apply(t.Context(), h, []byte(c.patch)); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

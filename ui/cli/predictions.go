@@ -9,9 +9,10 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"rollbench/engine/task/rows"
 )
 
 // prediction is a row of the SWE-bench harness.
@@ -67,8 +68,8 @@ func parsePredictions(data []byte) (out []prediction, err error) {
 		out = append(out, p)
 		return nil
 	}
-	if !utf8.Valid(data) { // what is read of it would be another patch
-		return nil, errors.New("it is not UTF-8, as JSON must be")
+	if err := rows.Exact(data); err != nil { // what is read of it would be another patch
+		return nil, err
 	}
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	var list []json.RawMessage

@@ -29,6 +29,7 @@ func TestParsePredictions(t *testing.T) {
 		`{"instance_id":"a","model_patch":7}`:              `"model_patch" of "a" must be a text or null`,
 		`{"a":{"instance_id":"b","model_patch":""}}`:       `key "a": "instance_id" is "b"`,
 		"{\"instance_id\":\"a\",\"model_patch\":\"\xff\"}": "not UTF-8",
+		`{"instance_id":"a","model_patch":"\udce9"}`:       `\udce9, half of a character`,
 		`nonsense`: "line 1: it is no prediction",
 		`[1`:       "no JSON list",
 	} {

@@ -220,6 +220,9 @@ func (g *globs) match(id string) (bool, error) {
 		return true, nil
 	}
 	for _, p := range g.patterns {
+		if p == id { // ids may hold what patterns are made of
+			return true, nil
+		}
 		ok, err := path.Match(p, id)
 		if err != nil {
 			return false, fmt.Errorf("--instances %s: %w", p, err)

@@ -46,3 +46,15 @@ func TestWarningsOf(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// An id that holds what patterns are made of is chosen by itself, as the files of ids
+// name it that validate and mix write.
+func TestInstancesThatLookLikePatterns(t *testing.T) {
+	a := &app{}
+	a.flags.instances = []string{"a[1]", `c\d`}
+	ids := []string{"a[1]", "a1", "a2", `c\d`}
+	at, err := a.choose(len(ids), func(i int) string { return ids[i] })
+	if err != nil || !slices.Equal(at, []int{0, 1, 3}) {
+		t.Errorf("%v, %v", at, err)
+	}
+}

@@ -43,22 +43,26 @@ func places(t testing.TB, table Table) []string {
 
 func TestJSONShapes(t *testing.T) {
 	for text, want := range map[string][]string{
-		"{\"id\":1}\n\n{\"id\":\"b\"}\r\n":        {"line 1 1", "line 3 b"},
-		"\xef\xbb\xbf{\"id\":1}\n{\"id\":2}":      {"line 1 1", "line 2 2"},
-		"{\"id\":1}":                              {"line 1 1"},
-		"\n {\"id\":1}\n\n":                       {"line 2 1"},
-		"{\n \"id\": 1\n}\n":                      {"row 1 1"},
-		"[{\"id\":1},\n{\"id\":2}]":               {"row 1 1", "row 2 2"},
-		"{\"x\":{\"id\":1},\"a\":{\"id\":2}}":     {"line 1 "}, // a row whose fields are objects
-		"{\"id\":1}\n{\"id\":\n{\"id\":3}\n[4]\n": {"line 1 1", "! line 2: broken JSON at byte 6: it is cut there", "line 3 3", "! line 4: a list stands where a row (an object) must be"},
-		"{\"id\":1,}\n{\"id\":2}\n":               {"! line 1: broken JSON at byte 9: invalid character '}' looking for beginning of object key string", "line 2 2"},
-		"{\"id\":1} {\"id\":2}\n{\"id\":3}\n":     {"! line 1: 8 bytes stand behind the row", "line 2 3"},
-		"[1]":                                     {"! row 1: a number stands where a row (an object) must be"},
-		"[]":                                      {"! the file holds no rows"},
-		" \n":                                     {"! the file is empty; it must hold a JSON row a line"},
-		"[{\"id\":1},\n{]":                        {"! line 2: broken JSON: invalid character ']' looking for beginning of object key string"},
+		"{\"id\":1}\n\n{\"id\":\"b\"}\r\n":             {"line 1 1", "line 3 b"},
+		"\xef\xbb\xbf{\"id\":1}\n{\"id\":2}":           {"line 1 1", "line 2 2"},
+		"{\"id\":1}":                                   {"line 1 1"},
+		"\n {\"id\":1}\n\n":                            {"line 2 1"},
+		"{\n \"id\": 1\n}\n":                           {"row 1 1"},
+		"[{\"id\":1},\n{\"id\":2}]":                    {"row 1 1", "row 2 2"},
+		"{\"x\":{\"id\":1},\"a\":{\"id\":2}}":          {"line 1 "}, // a row whose fields are objects
+		"{\"id\":1}\n{\"id\":\n{\"id\":3}\n[4]\n":      {"line 1 1", "! line 2: broken JSON at byte 6: it is cut there", "line 3 3", "! line 4: a list stands where a row (an object) must be"},
+		"{\"id\":1,}\n{\"id\":2}\n":                    {"! line 1: broken JSON at byte 9: invalid character '}' looking for beginning of object key string", "line 2 2"},
+		"{\"id\":1} {\"id\":2}\n{\"id\":3}\n":          {"! line 1: 8 bytes stand behind the row", "line 2 3"},
+		"{\"id\":\"caf\xe9\"}\n{\"id\":2}\n":           {"! line 1: it is not UTF-8, as JSON must be", "line 2 2"},
+		`{"id":"caf\udce9"}`:                           {`! line 1: it holds \udce9, half of a character, and no text holds that`},
+		`{"id":"\ud83d\ude00\\udce9\u00e9"}`:           {"line 1 😀\\udce9é"},
+		`{"id":"\ud83d\ud83d\ude00"}`:                  {`! line 1: it holds \ud83d, half of a character, and no text holds that`},
+		"[1]":                                          {"! row 1: a number stands where a row (an object) must be"},
+		"[]":                                           {"! the file holds no rows"},
+		" \n":                                          {"! the file is empty; it must hold a JSON row a line"},
+		"[{\"id\":1},\n{]":                             {"! line 2: broken JSON: invalid character ']' looking for beginning of object key string"},
 		"version https://git-lfs.github.com/spec/v1\n": {"! it is a pointer of Git LFS and not the data: run git lfs pull in its repository"},
-		"id,name\n": {"! line 1: not a JSON row; give rows as .jsonl, .json or .parquet, or a folder of tasks"},
+		"id,name\n":                                    {"! line 1: not a JSON row; give rows as .jsonl, .json or .parquet, or a folder of tasks"},
 	} {
 		dir := write(t, map[string]string{"a.jsonl": text})
 		if got := places(t, Table{Files: []string{filepath.Join(dir, "a.jsonl")}}); !slices.Equal(got, want) {

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -239,8 +240,53 @@ func kindOf(v any) string {
 
 var errBehind = errors.New("bytes stand behind the row")
 
+// Exact is an error where what encoding/json reads of data would be another text than
+// what was written: it replaces bytes that are not UTF-8, and halves of surrogate pairs.
+func Exact(data []byte) error {
+	if !utf8.Valid(data) {
+		return errors.New("it is not UTF-8, as JSON must be")
+	}
+	for rest := data; ; {
+		at := bytes.IndexByte(rest, '\\')
+		if at < 0 || at+1 >= len(rest) {
+			return nil
+		}
+		rest = rest[at:]
+		unit, escaped := utf16Unit(rest)
+		if !escaped {
+			rest = rest[2:]
+			continue
+		}
+		rest = rest[6:]
+		if !utf16.IsSurrogate(unit) {
+			continue
+		}
+		if other, follows := utf16Unit(rest); follows && utf16.DecodeRune(unit, other) != utf8.RuneError {
+			rest = rest[6:]
+			continue
+		}
+		return fmt.Errorf("it holds \\u%04x, half of a character, and no text holds that", unit)
+	}
+}
+
+// utf16Unit that an escape is, which data begins with.
+func utf16Unit(data []byte) (unit rune, escaped bool) {
+	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(data[2:6]), 16, 16)
+	return rune(n), err == nil
+}
+
 // parseJSON decodes one value and nothing behind it.
 func parseJSON(data []byte) (any, error) {
+	if err := Exact(data); err != nil {
+		return nil, err
+	}
+	return decodeJSON(data)
+}
+
+func decodeJSON(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var v any
@@ -255,7 +301,10 @@ func parseJSON(data []byte) (any, error) {
 
 // parseObject decodes a row.
 func parseObject(data []byte) (map[string]any, error) {
-	v, err := parseJSON(data)
+	if err := Exact(data); err != nil {
+		return nil, err
+	}
+	v, err := decodeJSON(data)
 	if err != nil {
 		return nil, brokenJSON(data, err)
 	}
