@@ -61,7 +61,7 @@ func (w *Workbench) sayEnd() {
 		w.toasts.add(w.now, caution, fmt.Sprintf("the engine has stopped: %d have not ended, rollbench resume %s goes on", n, w.gauges.run.ID))
 		return
 	}
-	w.toasts.add(w.now, ok, "the run has finished: E exports its transitions, enter reads the chosen one, v compares siblings, Q shows where the time went, q leaves")
+	w.toasts.add(w.now, ok, "the run has finished: E exports its transitions, enter reads the chosen one, 4 its verifier, v compares siblings, Q shows where the time went, q leaves")
 	w.toasts.stays = true
 }
 

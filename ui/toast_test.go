@@ -114,7 +114,7 @@ func TestStopped(t *testing.T) {
 	b = open(t, whole, 120, 40, nil)
 	b.send(engineDoneMsg{})
 	b.pull()
-	if got, _ := b.w.toasts.shown(b.w.now); got.text != "the run has finished: E exports its transitions, enter reads the chosen one, v compares siblings, Q shows where the time went, q leaves" {
+	if got, _ := b.w.toasts.shown(b.w.now); got.text != "the run has finished: E exports its transitions, enter reads the chosen one, 4 its verifier, v compares siblings, Q shows where the time went, q leaves" {
 		t.Errorf("says %q", got.text)
 	}
 }

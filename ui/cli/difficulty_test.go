@@ -65,6 +65,7 @@ func ratedHome(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	recordRun(t, home, "r-0101-0001", 4, map[string]string{"imp": "0000", "hard": "1000", "med": "1100", "easy": "1110", "perf": "1111", "none": "----", "helped": "i0--"})
 	recordRun(t, home, "r-0101-0002", 2, map[string]string{"hard": "11"})
+	recordRun(t, home, "r-0101-0003", 2, map[string]string{"imp": "00"})
 }
 
 // hard is 1 of 4 in the first run, and 3 of 6 in both. helped has one try that is
@@ -137,6 +138,8 @@ func TestMixCommand(t *testing.T) {
 		{"--size is 0", "mix r-0101-0001 --size 0"},
 		{"needs --tasks", "mix r-0101-0001 --balance owner"},
 		{`no row of ` + rows + ` has such a field`, "mix r-0101-0001 --balance nosuch --tasks " + rows},
+		// Of 2 by the default shares: 0.3, 0.6, 0.6, 0.5, so one hard and one medium.
+		{"nothing can be drawn of run r-0101-0003 of m: a set of 2 lacks 1 more hard (there are 0), 1 more medium (there are 0)", "mix r-0101-0003 --size 2"},
 		{"there is no easy instance", "mix r-0101-0002 --shares easy=100"},
 		{"named twice", "mix r-0101-0001 r-0101-0001"},
 		{"no such run", "difficulty r-9"},

@@ -104,7 +104,7 @@ type follower struct {
 type told map[string]sessions.Key
 
 // longText is how much of a line a text may take each time.
-const longText = 80
+const longText = 160
 
 // once is a text, or where it is long and was printed of another trajectory, a word for
 // that: an image that is missing has the same long story in all of its instance's.

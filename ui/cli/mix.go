@@ -138,7 +138,7 @@ func (a *app) mix(r ratedRuns, m mixing, sized bool) error {
 		}
 	}
 	if out.Size == 0 {
-		return bad(fmt.Errorf("nothing can be drawn: %s has no instance of a level with a share", r.title()))
+		return bad(fmt.Errorf("nothing can be drawn of %s: a set of %d lacks %s", r.title(), m.size, strings.Join(short, ", ")))
 	}
 	sum := fmt.Sprintf("%s of %s, seed %d: %s", count(out.Size, "instance"), r.title(), m.seed, strings.Join(parts, ", "))
 	if len(short) > 0 {

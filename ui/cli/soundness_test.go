@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -127,5 +128,19 @@ func TestShellWord(t *testing.T) {
 		if got := shellWord(text); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// The sum of a validation that was stopped says how many tasks it does not speak of.
+func TestStoppedSum(t *testing.T) {
+	whole, cut := trialsOf("f", "p"), trialsOf("f", "p")
+	cut.in = &task.Instance{ID: "b", Reference: cut.in.Reference}
+	cut.tried = cut.tried[:1]
+	var out strings.Builder
+	v := &validation{app: &app{out: &out, err: io.Discard}, findings: map[string]*finding{"a": whole, "b": cut}, done: validated{Tasks: 2, Sound: 1}}
+	err := v.conclude([]*task.Instance{whole.in, cut.in})
+	var e *exit
+	if out.String() != "1 of 2 tasks are sound, 1 not finished\n" || !errors.As(err, &e) || e.code != 1 {
+		t.Errorf("%q %v", out.String(), err)
 	}
 }

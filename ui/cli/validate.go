@@ -229,6 +229,9 @@ func (v *validation) conclude(instances []*task.Instance) error {
 	if v.done.Flaky > 0 {
 		sum += fmt.Sprintf(", %d flaky", v.done.Flaky)
 	}
+	if v.done.NotFinished > 0 {
+		sum += fmt.Sprintf(", %d not finished", v.done.NotFinished)
+	}
 	if v.app.flags.json {
 		if err := json.NewEncoder(v.app.out).Encode(v.done); err != nil {
 			return err
