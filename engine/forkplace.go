@@ -63,7 +63,7 @@ func (e *Engine) snapshotHere(p *plan) (snap *forkSnapshot, why string, err erro
 		done <- t
 	})
 	if err != nil {
-		return nil, "the parent is not held", nil
+		return nil, err.Error(), nil
 	}
 	select {
 	case t := <-done:

@@ -87,7 +87,7 @@ func (l *Loop) edit(ctx context.Context, at sessions.Gate, c Change) error {
 	t.NewSample, t.BreakAt = true, 0 // a new sample by design, no break
 	t.Calls = append([]sessions.Call{}, old.Calls...)
 	t.Calls[c.Index] = sessions.Call{ID: old.Calls[c.Index].ID, Name: c.Name, Arguments: c.Arguments}
-	t.OutputIDs, t.Logprobs, t.Raw, t.Cuts, t.OutputTokens = nil, nil, "", nil, 0
+	t.OutputIDs, t.Logprobs, t.Raw, t.Cuts, t.OutputTokens, t.EndsTurn = nil, nil, "", nil, 0, false
 	if t.Inline { // the calls stand beside the text now
 		r := calls.Parse(l.Format, t.Content, l.known(), t.Finish)
 		t.Inline, t.Reasoning, t.Content = false, cmp.Or(r.Reasoning, t.Reasoning), r.Content

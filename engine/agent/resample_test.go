@@ -165,6 +165,26 @@ func TestEditObservation(t *testing.T) {
 	}
 }
 
+// Nobody waits to work beside a held trajectory that is at work where it is held: a fork
+// would keep a person from leaving for as long as its endpoint takes.
+func TestBesideWhatIsUnderWay(t *testing.T) {
+	b := newBench(t, call("bash", `1`), call("bash", `2`), call("finish", `{}`))
+	b.Hand = func(ctx context.Context, _ string, _ bool) (sessions.HandRun, error) {
+		<-ctx.Done()
+		return sessions.HandRun{}, context.Cause(ctx)
+	}
+	b.Gate.Pause()
+	g, at := b.Gate, 0
+	beside := func() error { return g.Beside(func(_ context.Context, before int) { at = before }) }
+	busy := refused(t, beside, "the parent is at work where it is held")
+	resample := func() error { b.model.wait = time.Hour; return g.Resample(1) }
+	sitting(t, b, stepper(t, b, "into"), must(t, resample), busy, must(t, g.StopNow), must(t, func() error { return g.RunByHand("long", false) }), busy,
+		must(t, func() error { return g.CancelCall(time.Time{}) }), both(func() { b.model.wait = 0 }, must(t, beside)), g.Continue)
+	if at != 1 {
+		t.Errorf("it was done before turn %d", at)
+	}
+}
+
 // Whether a trajectory repeats itself is told by what the policy has read, as a resume
 // tells it.
 func TestEditedObservationIsNoRepetition(t *testing.T) {

@@ -334,6 +334,28 @@ func TestEditInTokenMode(t *testing.T) {
 	}
 }
 
+// What the endpoint said of the end of the sampled reply is not said of the one that a
+// person has made of it: that has the template's end of turn, whole and once.
+func TestEditOfAReplyThatEndedItsTurn(t *testing.T) {
+	lines := func(messages []infer.Message, generate bool) (string, error) {
+		text, err := qwen3(messages, generate)
+		return strings.ReplaceAll(text, "<|im_end|>", "\n<|im_end|>"), err
+	}
+	f := &ends{templated{template: lines, lines: []string{
+		`<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call><|im_end|>`, `<tool_call>{"name": "finish", "arguments": {}}</tool_call><|im_end|>`}}}
+	b := newBench(t)
+	b.Model, b.Tokens, b.Format, b.Budget = f, true, calls.Auto, 10000
+	b.Gate.Pause()
+	sitting(t, b, stepper(t, b, "into"), must(t, func() error { return b.Gate.Edit(0, "bash", `{"a": 2}`) }), b.Gate.Continue)
+	const after = "\n<tool_call>\n{\"name\": \"bash\", \"arguments\": {\"a\": 2}}\n</tool_call>\n<|im_end|>\n<|im_start|>user\n[RESULT]"
+	if len(f.asked) != 2 || !strings.Contains(f.asked[1], after) {
+		t.Errorf("prompts %q, want the second to go on with %q", f.asked, after)
+	}
+	if turn := b.rec.turns["1.2"]; turn.EndsTurn || !b.rec.turns["1.1"].EndsTurn {
+		t.Errorf("the endpoint is said to have ended the edited reply: %+v", turn)
+	}
+}
+
 // A resumed loop goes on from the recorded ids.
 func TestTokenModeRestored(t *testing.T) {
 	f := &templated{template: mistral, lines: []string{`<tool_call>{"name": "bash", "arguments": {"a": 1}}</tool_call></s>`, "Hm.</s>"}}
