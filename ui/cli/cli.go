@@ -91,6 +91,9 @@ func Main(args []string, defaults string) int {
 	heedPipes()
 	a := &app{defaults: defaults, in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	root := a.root()
+	if w := a.width(); w > 0 {
+		wrapFlags(root, w)
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -181,6 +184,11 @@ endpoint: in a terminal as a workbench, with replies slow enough to be read alon
 	}
 	completionCommands(root)
 	return root
+}
+
+// wrapFlags has helps break what flags do between words.
+func wrapFlags(root *cobra.Command, columns int) {
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", columns)))
 }
 
 // knownCommand refuses what is no command, with the nearest ones.

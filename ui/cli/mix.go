@@ -39,9 +39,10 @@ newest; rollbench difficulty says what the levels are) and write their ids, as
 trajectories have the same reward, so there are none of them.
 
 Without --size the set is the largest in which every share can be filled, and an
-error where a level with a share has no instance. With it, what a level lacks is said, and is not made up for by others. --balance FIELD, a
-field of the tasks' rows, draws as evenly as can be over its values; it needs
---tasks. The same runs, flags and --seed draw the same set.`,
+error where a level with a share has no instance. With it, what a level lacks is
+said, and is not made up for by others. --balance FIELD, a field of the tasks' rows,
+draws as evenly as can be over its values; it needs --tasks. The same runs, flags and
+--seed draw the same set.`,
 		Example: `  rollbench mix latest -o train.txt
   rollbench mix r-1129-1842 r-1130-0901 --size 200 --seed 7 --tasks rows.jsonl --balance repo -o train.txt
   rollbench mix latest --shares medium=50,hard=50 -o train.txt

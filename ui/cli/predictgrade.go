@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 
 func (a *app) predictionsGradeCommand() *cobra.Command {
 	var report string
-	var overwrite bool
+	var overwrite, resume bool
 	c := &cobra.Command{
 		Use:   "grade FILE",
 		Short: "Grade a file of predictions, without any model",
@@ -27,7 +28,9 @@ is, under the limits of [dispatcher] and [limits]. --instances and --limit choos
 among the tasks; a prediction for a task that the data does not have is an error.
 
 --report has for each instance the keys of the SWE-bench harness's report, and a
-summary. Exit code 0 when everything was graded, whatever came of it; 1 when some
+summary. It is written while the work goes on; ctrl+c stops it, and --resume goes on
+with the same --report, also after a crash: a patch of which it has a verdict is not
+graded again. Exit code 0 when everything was graded, whatever came of it; 1 when some
 verifier could not run, or the work was stopped.`,
 		Example: `  rollbench predictions grade predictions.jsonl --tasks rows.jsonl
   rollbench predictions grade predictions.json --tasks ./SWE-bench_Verified --split test --report report.json
@@ -43,7 +46,15 @@ verifier could not run, or the work was stopped.`,
 			if err := g.read(args[0]); err != nil {
 				return err
 			}
-			if g.report, err = newListing("--report", report, overwrite); err != nil {
+			switch {
+			case overwrite && resume:
+				err = bad(errors.New("--overwrite and --resume: the report is either replaced or gone on with"))
+			case resume:
+				err = bad(g.resume(report))
+			default:
+				g.report, err = newListing("--report", report, overwrite)
+			}
+			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, g.report.Close()) }()
@@ -53,6 +64,7 @@ verifier could not run, or the work was stopped.`,
 	a.taskFlags(c)
 	f := c.Flags()
 	f.StringVar(&report, "report", "", "write the results as JSON to `FILE`")
+	f.BoolVar(&resume, "resume", false, "go on with the report of a grading that was stopped")
 	f.BoolVar(&overwrite, "overwrite", false, "replace FILE if it exists")
 	f.BoolVar(&a.flags.json, "json", false, "print the summary as one JSON object; lines go to standard error")
 	return c
@@ -70,6 +82,9 @@ type gradingRun struct {
 	models    []string
 	report    *listing
 	shows     *counter
+	before    map[string]bool // graded in the report that this grading goes on with
+	began     time.Time
+	saved     time.Time // the report, last
 }
 
 // graded is an instance of the report, with the harness's keys first.
@@ -86,6 +101,7 @@ type graded struct {
 	Parts  map[string]float64 `json:"parts,omitempty"`
 	Note   string             `json:"note"`
 	WallS  float64            `json:"wall_s"`
+	Sum    string             `json:"patch_sha256"` // by which --resume knows the patch
 
 	patch []byte
 }
@@ -179,7 +195,8 @@ func (g *gradingRun) read(file string) (err error) {
 		}
 		g.instances = append(g.instances, in)
 		g.order = append(g.order, in.ID)
-		g.entries[in.ID] = &graded{patch: patchIn(p)}
+		patch := patchIn(p)
+		g.entries[in.ID] = &graded{patch: patch, Sum: fmt.Sprintf("%x", sha256.Sum256(patch))}
 	}
 	if len(g.instances) == 0 {
 		return bad(fmt.Errorf("%s: it has no prediction for any of the %d chosen tasks", file, len(chosen)))
@@ -189,19 +206,30 @@ func (g *gradingRun) read(file string) (err error) {
 }
 
 func (g *gradingRun) run(ctx context.Context) error {
-	began := time.Now()
+	g.began = time.Now()
+	g.saved = g.began
 	g.shows = newCounter(g.app.err, 0)
 	r := &trialRun{app: g.app, label: "predictions"}
 	r.ended = func(x engine.Tried) error {
 		g.shows = r.shows
 		e := g.entries[x.Instance.ID]
 		e.see(x)
-		return g.tell(x.Instance.ID, e)
+		err := g.tell(x.Instance.ID, e)
+		if err == nil && time.Since(g.saved) >= saveEvery {
+			err = g.save()
+		}
+		return err
 	}
 	var trials []engine.Trial
 	var graded []*task.Instance
 	for _, in := range g.instances {
 		e := g.entries[in.ID]
+		if g.before[in.ID] {
+			if err := g.tell(in.ID, e); err != nil {
+				return err
+			}
+			continue
+		}
 		if len(e.patch) == 0 {
 			e.None, e.Status = true, noPatch
 			if err := g.tell(in.ID, e); err != nil {
@@ -217,7 +245,7 @@ func (g *gradingRun) run(ctx context.Context) error {
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	return g.conclude(time.Since(began))
+	return g.conclude()
 }
 
 // see what came of an entry's patch.
@@ -295,19 +323,9 @@ func (g *gradingRun) sum(wall time.Duration) gradedSum {
 	return s
 }
 
-func (g *gradingRun) conclude(wall time.Duration) error {
-	s := g.sum(wall)
-	done := map[string]*graded{}
-	for id, e := range g.entries {
-		if e.Status != "" {
-			done[id] = e
-		}
-	}
-	whole := struct {
-		Summary   gradedSum          `json:"summary"`
-		Instances map[string]*graded `json:"instances"`
-	}{s, done}
-	if err := g.report.json(whole); err != nil {
+func (g *gradingRun) conclude() error {
+	s := g.sum(time.Since(g.began))
+	if err := g.save(); err != nil {
 		return &exit{1, err}
 	}
 	if g.app.flags.json {
@@ -319,6 +337,9 @@ func (g *gradingRun) conclude(wall time.Duration) error {
 	}
 	switch {
 	case s.Unfinished > 0:
+		if g.report != nil {
+			g.app.progress("the same command with --resume goes on from here")
+		}
 		return &exit{1, fmt.Errorf("stopped: %d of %d predictions were graded", s.Submitted-s.Unfinished, s.Submitted)}
 	case s.Errors > 0:
 		return &exit{1, fmt.Errorf("%d of %d predictions could not be graded", s.Errors, s.Submitted)}

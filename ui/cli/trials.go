@@ -175,7 +175,7 @@ func (c *counter) show(s dispatch.Snapshot, now time.Time) {
 		}
 	}
 	c.wipe()
-	fmt.Fprint(c.out, ui.CutTo(line, w-1))
+	fmt.Fprint(c.out, ui.CutTo(line, w-len("^C")-1)) // which the terminal shows behind it
 	c.drawn = true
 }
 

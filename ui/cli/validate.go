@@ -29,12 +29,11 @@ times: a task whose verdicts differ between repeats is flaky, and not sound.
 
 It works under the limits of [dispatcher] and [limits], as a run does. --report
 has a line for each trial, with the end of what the verifier printed where it did
-not find what it must, --sound the ids of the sound tasks, as "run
---instances @FILE" takes them; both are written while the work goes on, and are not
-left where they would be empty. ctrl+c
-stops it and says what was done; --resume goes on with the same --report, also after
-a crash: tasks of which it has all trials are not run again. Exit code 1 when a task
-is not sound.`,
+not find what it must, --sound the ids of the sound tasks, as "run --instances @FILE"
+takes them; both are written while the work goes on, and are not left where they
+would be empty. ctrl+c stops it and says what was done; --resume goes on with the
+same --report, also after a crash: tasks of which it has all trials are not run
+again. Exit code 1 when a task is not sound.`,
 		Example: `  rollbench validate
   rollbench validate --tasks ./my-task --sandbox docker
   rollbench validate --tasks rows.jsonl --repeats 3 --report trials.jsonl --sound sound.txt
