@@ -28,9 +28,10 @@ func (b *before) Exec(ctx context.Context, c sandbox.Command) (sandbox.Result, e
 // files that are left out of the patch are told.
 func TestPatchThatIsNotWhole(t *testing.T) {
 	for script, want := range map[string]struct{ finish, note, warning string }{
-		"rm -rf .git":             {"no_patch", "the repository is gone: .git was removed", ""},
-		"cp /bin/true 'a b'":      {"finish_tool", "", "left out of the patch: a b (compiled)"},
-		"rm -rf .git; git init .": {"no_patch", "the repository is gone: its base commit was removed", ""},
+		"rm -rf .git":                {"no_patch", "the repository is gone: .git was removed", ""},
+		"cp /bin/true 'a b'":         {"finish_tool", "", "left out of the patch: a b (compiled)"},
+		"truncate -s 17M .gitignore": {"no_patch", "the repository is gone: ./.gitignore is larger than 16 MB", ""},
+		"rm -rf .git; git init .":    {"no_patch", "the repository is gone: its base commit was removed", ""},
 	} {
 		r := setup(t, 1, nil)
 		opened := 0

@@ -224,7 +224,7 @@ func (e *Engine) takePatch(ctx context.Context, t *trajectory) bool {
 		return e.interrupted(ctx, t)
 	}
 	nothing := "nothing was changed"
-	if errors.Is(err, task.ErrNoRepository) { // by the policy: nobody else could
+	if errors.Is(err, task.ErrNoPatch) { // by the policy: nobody else could
 		nothing, err = line(err), nil
 	}
 	if err != nil {

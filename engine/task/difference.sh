@@ -9,7 +9,8 @@ export LC_ALL=C
 ulimit -d 4194304 2>/dev/null || true
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
 fail() { echo "rollbench: $*"; exit 3; }
-gone() { echo "rollbench: the repository is gone: $*"; exit 5; }
+none() { echo "rollbench: $*"; exit 5; } # by what the policy did: nobody else could
+gone() { none "the repository is gone: $*"; }
 real=${ROLLBENCH_GIT:-$PWD/.git} # what has the base
 [ -d "$real" ] || gone ".git was removed"
 # What is no file, a device or a pipe, has no end.
@@ -40,8 +41,10 @@ open_work() {
   [ ! -f "$real/info/exclude" ] || head -c 1048576 "$real/info/exclude" >"$work/info/exclude" 2>/dev/null || true
   [ "${#base}" -ne 64 ] || printf '[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n' >"$work/config"
   raw cat-file -e "$base^{tree}" 2>/dev/null || gone "its base commit was removed"
-  pipe=$(find . -name .git -prune -o \( -name .gitignore -o -name .gitattributes \) ! -type f ! -type l ! -type d -print 2>/dev/null | head -n 1)
-  [ -z "$pipe" ] || gone "$pipe is no file" # git would wait for what comes of it
+  for what in "-size +32768:is larger than 16 MB" "! -type f:is no file"; do # git would wait for what comes of it, or read it whole
+    found=$(find . -name .git -prune -o \( -name .gitignore -o -name .gitattributes \) ${what%%:*} ! -type l ! -type d -print 2>/dev/null | head -n 1)
+    [ -z "$found" ] || gone "$found ${what#*:}"
+  done
 }
 
 # new_files lists those that count, each with ./ before it. A folder that is a
@@ -71,7 +74,7 @@ new_files() {
 
 # index_changes makes the index what the workdir holds.
 index_changes() {
-  raw add -u -- . || fail "a changed file cannot be read"
+  raw add -u -- . || none "a changed file cannot be read"
   new_files
   raw update-index --add --replace -z --stdin <"$work/files" || fail "a new file cannot be read"
   # Programs and libraries that were compiled (ELF) or put together (ar).

@@ -33,8 +33,9 @@ const (
 // errNoApply says that a patch fits in none of the ways it was tried.
 var errNoApply = errors.New("patch does not apply")
 
-// ErrNoRepository says that the policy removed the repository, or the base state in it.
-var ErrNoRepository = errors.New("no repository")
+// ErrNoPatch says that there is no patch by what the policy did: it removed the
+// repository, or the base state in it, closed a file or made too much.
+var ErrNoPatch = errors.New("no patch")
 
 // TakePatch is the cumulative difference between the workdir and its state
 // after Prepare: commits, staged, unstaged and untracked changes alike, without
@@ -52,7 +53,7 @@ func (in *Instance) TakePatch(ctx context.Context, sb sandbox.Sandbox) (patch []
 		patch, err = sb.ReadFile(ctx, in.patchPath(sb))
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("take patch of %s: %w", in.ID, lostRepository(err))
+		return nil, nil, fmt.Errorf("take patch of %s: %w", in.ID, withoutPatch(err))
 	}
 	_, out, _ = strings.Cut(out, "rollbench-left-out\n")
 	words := strings.Split(out, "\x00")
@@ -62,11 +63,11 @@ func (in *Instance) TakePatch(ctx context.Context, sb sandbox.Sandbox) (patch []
 	return patch, left, nil
 }
 
-// lostRepository is the script's word for it as ErrNoRepository.
-func lostRepository(err error) error {
+// withoutPatch is the script's word for that as ErrNoPatch.
+func withoutPatch(err error) error {
 	var failed *scriptError
 	if errors.As(err, &failed) && failed.code == 5 {
-		return fmt.Errorf("%w: %w", ErrNoRepository, err)
+		return fmt.Errorf("%w: %w", ErrNoPatch, err)
 	}
 	return err
 }

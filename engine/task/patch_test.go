@@ -171,11 +171,11 @@ func TestPatchLeavesOut(t *testing.T) {
 func TestTakePatchFails(t *testing.T) {
 	in, h := openRepo(t, patchRepo)
 	h.sh(t, "git update-ref -d refs/rollbench/base")
-	if _, _, err := in.TakePatch(t.Context(), h); !errors.Is(err, ErrNoRepository) || !strings.HasSuffix(err.Error(), "the repository is gone: its base commit was removed") {
+	if _, _, err := in.TakePatch(t.Context(), h); !errors.Is(err, ErrNoPatch) || !strings.HasSuffix(err.Error(), "the repository is gone: its base commit was removed") {
 		t.Errorf("%v", err)
 	}
 	h.sh(t, "rm -rf .git")
-	if _, _, err := in.TakePatch(t.Context(), h); !errors.Is(err, ErrNoRepository) || !strings.HasSuffix(err.Error(), "the repository is gone: .git was removed") {
+	if _, _, err := in.TakePatch(t.Context(), h); !errors.Is(err, ErrNoPatch) || !strings.HasSuffix(err.Error(), "the repository is gone: .git was removed") {
 		t.Errorf("%v", err)
 	}
 }

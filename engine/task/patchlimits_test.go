@@ -5,6 +5,8 @@ import (
 	"compress/zlib"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +41,7 @@ func TestPatchOfEndlessFiles(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 			if c.lost != "" {
-				if !errors.Is(err, ErrNoRepository) || !strings.HasSuffix(err.Error(), c.lost) || lookErr == nil {
+				if !errors.Is(err, ErrNoPatch) || !strings.HasSuffix(err.Error(), c.lost) || lookErr == nil {
 					t.Errorf("%v, look: %v", err, lookErr)
 				}
 				return
@@ -56,7 +58,7 @@ func TestPatchOfEndlessFiles(t *testing.T) {
 func TestPatchesMayNotTakeAllMemory(t *testing.T) {
 	in, h := openRepo(t, patchRepo)
 	h.sh(t, "truncate -s 5G src/.gitignore")
-	if _, _, err := in.TakePatch(t.Context(), h); err == nil || !strings.Contains(err.Error(), "Out of memory") {
+	if _, _, err := in.TakePatch(t.Context(), h); !errors.Is(err, ErrNoPatch) || !strings.HasSuffix(err.Error(), "the repository is gone: ./src/.gitignore is larger than 16 MB") {
 		t.Errorf("%v", err)
 	}
 	var packed bytes.Buffer
@@ -71,6 +73,43 @@ func TestPatchesMayNotTakeAllMemory(t *testing.T) {
 	bomb := fmt.Sprintf("diff --git a/new b/new\nnew file mode 100644\nindex %040d..%040d\nGIT binary patch\nliteral 5000000000\n%s\n\nliteral 0\nHcmV?d00001\n\n", 0, 1, base85Line(packed.Bytes()))
 	err := new(Instance).apply(t.Context(), fresh, []byte(bomb))
 	if !errors.Is(err, errNoApply) || !strings.Contains(err.Error(), "Out of memory") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A patch that is too large goes without its large new files. One that is too large
+// even so is the policy's doing, and so is a file that it closed: they are no patch.
+func TestPatchThatIsTooLarge(t *testing.T) {
+	_, h := openRepo(t, patchRepo)
+	h.sh(t, "echo 'print(2)' >src/a.py; seq 1 300000 >results; seq 1 200000 >more; seq 1 1000 >small; ln -s results linked")
+	take := func(limit string) (patch, left string, err error) {
+		out, err := runScript(t.Context(), h, differenceScript+takePatchScript, map[string]string{"ROLLBENCH_MAX_PATCH": limit}, patchLimit)
+		if err != nil {
+			return "", "", withoutPatch(err)
+		}
+		_, left, _ = strings.Cut(out, "rollbench-left-out\n")
+		return h.sh(t, "grep '^diff --git\\|print' .git/rollbench.patch"), left, nil
+	}
+	const small = "diff --git a/linked b/linked\ndiff --git a/small b/small\ndiff --git a/src/a.py b/src/a.py\n-print(1)\n+print(2)"
+	if patch, left, err := take("100000"); err != nil || patch != small || left != "larger than 1 MB, in too large a patch\x00more\x00larger than 1 MB, in too large a patch\x00results\x00" {
+		t.Errorf("%s\nleft %q, %v", patch, left, err)
+	}
+	if patch, left, err := take("10000000"); err != nil || !strings.Contains(patch, "b/results\n") || left != "" {
+		t.Errorf("%s\nleft %q, %v", patch, left, err)
+	}
+	if _, _, err := take("1000"); !errors.Is(err, ErrNoPatch) || !strings.Contains(err.Error(), "bytes, more than 1000") {
+		t.Errorf("%v", err)
+	}
+	script := "setpriv --reuid 65534 --regid 65534 --clear-groups "
+	if os.Geteuid() != 0 {
+		script = ""
+	} else if _, err := exec.LookPath("setpriv"); err != nil {
+		t.Skip("root reads every file, and setpriv is not here")
+	}
+	h.sh(t, "chmod 000 src/a.py; chmod a+rx .. ../..; chmod -R a+rwX .git")
+	script = fmt.Sprintf("%ssh -c %s", script, quote("git config --global safe.directory '*' 2>/dev/null; "+differenceScript+takePatchScript))
+	_, err := runScript(t.Context(), h, script, map[string]string{"ROLLBENCH_MAX_PATCH": "10000000"}, patchLimit)
+	if err = withoutPatch(err); !errors.Is(err, ErrNoPatch) || !strings.HasSuffix(err.Error(), "a changed file cannot be read") {
 		t.Errorf("%v", err)
 	}
 }

@@ -64,9 +64,13 @@ func (j Judge) Ask(ctx context.Context, ask Asker, q Question) (Decision, string
 	return d, text, err
 }
 
-// quoted is a part of a prompt that others wrote. It cannot end its own frame.
+// frameTag of a prompt, however it is written.
+var frameTag = regexp.MustCompile(`(?i)<(\s*/?\s*(?:question|correct_answer|response)\s*>)`)
+
+// quoted is a part of a prompt that others wrote. It can neither end its own frame nor
+// begin another.
 func quoted(name, text string) string {
-	text = strings.ReplaceAll(text, "</"+name+">", "<\\/"+name+">")
+	text = frameTag.ReplaceAllString(text, `<\$1`)
 	return "<" + name + ">\n" + strings.TrimSpace(text) + "\n</" + name + ">"
 }
 

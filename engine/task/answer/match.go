@@ -15,14 +15,18 @@ var simpleBox = regexp.MustCompile(`\\boxed\{([^}]+)\}`)
 // case, punctuation deleted, the words a, an, the dropped, blanks squeezed; in
 // this order.
 func normalMatch(text string) string {
-	text = strings.ToLower(simpleBox.ReplaceAllString(text, "$1"))
-	text = strings.Map(func(r rune) rune {
+	return strings.Join(strings.Fields(dropArticles(unpunctuated(opened(text)))), " ")
+}
+
+func opened(text string) string { return strings.ToLower(simpleBox.ReplaceAllString(text, "$1")) }
+
+func unpunctuated(text string) string {
+	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(punctuation, r) {
 			return -1
 		}
 		return r
 	}, text)
-	return strings.Join(strings.Fields(dropArticles(text)), " ")
 }
 
 // dropArticles: a word ends where a letter, digit or underscore of any alphabet
@@ -56,11 +60,28 @@ func dropArticles(text string) string {
 func ExactMatch(reply string, targets []string) bool {
 	given := normalMatch(reply)
 	for _, target := range targets {
-		if normalMatch(target) == given {
+		wanted := normalMatch(target)
+		if wanted == "" { // "The The", "A", "?": else any article would be right
+			if wholeMatch(target) == wholeMatch(reply) {
+				return true
+			}
+			continue
+		}
+		if wanted == given {
 			return true
 		}
 	}
 	return false
+}
+
+// wholeMatch is the form of a text of which normalMatch leaves nothing: with its
+// articles, and with its punctuation where it has nothing else.
+func wholeMatch(text string) string {
+	words := strings.Fields(unpunctuated(opened(text)))
+	if len(words) == 0 {
+		words = strings.Fields(opened(text))
+	}
+	return strings.Join(words, " ")
 }
 
 // F1 is the overlap of the sets of words of a reply and a target, the best over
