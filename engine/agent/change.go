@@ -47,10 +47,11 @@ func (l *Loop) apply(ctx context.Context, at sessions.Gate, c Change) error {
 		if at == sessions.BeforeEval {
 			return nil // it has finished by itself meanwhile
 		}
-		if err := l.intervened(ctx, at, sessions.Write{}, sessions.Intervention{Verb: "force_finish"}); err != nil {
+		why := &ending{reason: sessions.ForceFinished, detail: "by a person", known: true}
+		if err := l.intervened(ctx, at, sessions.Write{}, sessions.Intervention{Verb: "force_finish"}, l.event(sessions.KindFinish, why.fact())); err != nil {
 			return err
 		}
-		return end(sessions.ForceFinished, "by a person")
+		return why
 	}
 	panic("agent: unknown change " + c.Verb)
 }
@@ -64,12 +65,13 @@ func (l *Loop) stands(at sessions.Gate) sessions.Gate {
 	return at
 }
 
-func (l *Loop) intervened(ctx context.Context, at sessions.Gate, w sessions.Write, i sessions.Intervention) error {
+// intervened records what a person did, in one write with what comes of it at once.
+func (l *Loop) intervened(ctx context.Context, at sessions.Gate, w sessions.Write, i sessions.Intervention, then ...sessions.Event) error {
 	i.Turn, i.At, i.By = l.turn, at, "operator"
 	if at == sessions.BeforeModel {
 		i.Turn++ // it belongs to the turn that follows
 	}
-	w.Events = append(w.Events, l.event(sessions.KindIntervention, i))
+	w.Events = append(append(w.Events, l.event(sessions.KindIntervention, i)), then...)
 	return l.Record.Commit(ctx, w)
 }
 

@@ -201,6 +201,41 @@ func TestForceFinish(t *testing.T) {
 	}
 }
 
+// That a person ends the run stage is recorded with its end: a kill right after the one
+// would have the trajectory go on.
+func TestForceFinishIsOneWrite(t *testing.T) {
+	b := newBench(t)
+	ask(t, b.Gate.Finish())
+	ctx, kill := context.WithCancel(t.Context())
+	b.Record = killedAfter{b.rec, sessions.KindIntervention, kill}
+	if _, err := b.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run() = %v", err)
+	}
+	if got := strings.Join(b.rec.log, " "); got != "intervention finish" {
+		t.Errorf("recorded %s", got)
+	}
+}
+
+// killedAfter is a run that ends right after the write that holds a fact of the kind:
+// nothing is written any more.
+type killedAfter struct {
+	*record
+	after sessions.Kind
+	kill  func()
+}
+
+func (k killedAfter) Commit(ctx context.Context, w sessions.Write) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for _, e := range w.Events {
+		if e.Kind == k.after {
+			defer k.kill()
+		}
+	}
+	return k.record.Commit(ctx, w)
+}
+
 func TestCancelWhileHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, call("bash", `{}`))
