@@ -144,3 +144,13 @@ func TestStoppedSum(t *testing.T) {
 		t.Errorf("%q %v", out.String(), err)
 	}
 }
+
+// What is to be run next names the tasks as they were named.
+func TestNextNamesTheTasks(t *testing.T) {
+	var said strings.Builder
+	v := &validation{app: &app{err: &said, flags: flags{tasks: "my set", split: "test", set: []string{"tasks.image_prefix=reg:5000/x/"}}}, soundFile: "sound.txt", report: &listing{}, done: validated{Tasks: 2, Sound: 1, Unsound: 1}}
+	v.next()
+	if want := "run the sound ones: rollbench run --tasks 'my set' --split test --set tasks.image_prefix=reg:5000/x/ --instances @sound.txt\n"; said.String() != want {
+		t.Errorf("%q, want %q", said.String(), want)
+	}
+}

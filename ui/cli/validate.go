@@ -250,10 +250,7 @@ func (v *validation) conclude(instances []*task.Instance) error {
 
 // next says what to do with the outcome.
 func (v *validation) next() {
-	source := ""
-	if v.app.flags.tasks != "" {
-		source = " --tasks " + shellWord(v.app.flags.tasks)
-	}
+	source := v.app.flags.dataset()
 	switch {
 	case v.done.Sound == 0 || v.done.Sound == v.done.Tasks:
 	case v.soundFile != "":
@@ -267,6 +264,24 @@ func (v *validation) next() {
 	if v.done.NotFinished > 0 && v.report != nil {
 		v.app.progress("the same command with --resume goes on from here")
 	}
+}
+
+// dataset is how the same tasks are named to another command.
+func (f *flags) dataset() (text string) {
+	add := func(flag, value string) {
+		if value != "" {
+			text += " " + flag + " " + shellWord(value)
+		}
+	}
+	add("--tasks", f.tasks)
+	add("--format", f.format)
+	add("--split", f.split)
+	add("--on-bad-row", f.onBadRow)
+	add("--config", f.config)
+	for _, set := range f.set {
+		add("--set", set)
+	}
+	return text
 }
 
 // shellWord is a text as one word of a shell.
