@@ -88,10 +88,13 @@ func (a *app) agree(question string) (bool, error) {
 	return true, nil
 }
 
-// count is "1 image" or "2 images".
+// count is "1 image" or "2 images", "1 trajectory" or "2 trajectories".
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
+	}
+	if stem, y := strings.CutSuffix(what, "y"); y {
+		return fmt.Sprintf("%d %sies", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

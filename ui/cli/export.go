@@ -218,6 +218,6 @@ func (a *app) checkExport(ctx context.Context, path, format string) error {
 	if report.Total > 0 {
 		return &exit{1, fmt.Errorf("%s: %d violations in %d rows", path, report.Total, report.Rows)}
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %s, %d rows of %d trajectories: nothing wrong\n", path, report.Format, report.Rows, report.Trajectories)
+	_, err = fmt.Fprintf(a.out, "%s: %s, %s of %s: nothing wrong\n", path, report.Format, count(report.Rows, "row"), count(report.Trajectories, "trajectory"))
 	return err
 }

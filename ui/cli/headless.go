@@ -24,7 +24,7 @@ func (a *app) headless(ctx context.Context, w *work) error {
 	out := &heard{Writer: plain{lines}, stop: w.engine.Stop}
 	lines = out
 	run := w.store.Run()
-	fmt.Fprintf(lines, "run %s: %s, %d trajectories (%d × %d), %s at %s%s, %s\n", run.ID, run.Title, len(run.Members),
+	fmt.Fprintf(lines, "run %s: %s, %s (%d × %d), %s at %s%s, %s\n", run.ID, run.Title, count(len(run.Members), "trajectory"),
 		len(run.Members)/max(run.N, 1), run.N, run.Model, run.Endpoint, simulatedMark(run.Simulate), run.Policy)
 	for _, n := range slices.Concat(w.notices, w.warned) {
 		fmt.Fprintln(lines, "note: "+n)
@@ -341,7 +341,7 @@ func (a *app) printOutcome(run sessions.Run, rows []sessions.Trajectory, wall ti
 	if o.Forks > 0 {
 		forks = fmt.Sprintf(" and %d forked", o.Forks)
 	}
-	_, err = fmt.Fprintf(a.out, "run %s%s: %d trajectories%s, %d done, %d failed, %d cancelled, %d masked, %d solved, mean reward %s, %.1f s\nlook at it:  %s open %s\nexport with: %s export %s -o transitions.jsonl\n",
-		o.Run, simulatedMark(o.Simulated), o.Trajectories, forks, o.Done, o.Failed, o.Cancelled, o.Masked, o.Solved, mean, o.WallS, self(), o.Run, self(), o.Run)
+	_, err = fmt.Fprintf(a.out, "run %s%s: %s%s, %d done, %d failed, %d cancelled, %d masked, %d solved, mean reward %s, %.1f s\nlook at it:  %s open %s\nexport with: %s export %s -o transitions.jsonl\n",
+		o.Run, simulatedMark(o.Simulated), count(o.Trajectories, "trajectory"), forks, o.Done, o.Failed, o.Cancelled, o.Masked, o.Solved, mean, o.WallS, self(), o.Run, self(), o.Run)
 	return err
 }

@@ -100,7 +100,7 @@ func (a *app) liveRun(ctx context.Context, policy string) (row liveRow, err erro
 	}
 	defer func() { err = errors.Join(err, w.close.Close()) }()
 	id := w.store.Run().ID
-	fmt.Fprintf(a.err, "run %s: %s, %d trajectories, %s\n", id, w.title, len(w.store.Run().Members), policy)
+	fmt.Fprintf(a.err, "run %s: %s, %s, %s\n", id, w.title, count(len(w.store.Run().Members), "trajectory"), policy)
 	done := make(chan error, 1)
 	go func() { done <- w.engine.Run(ctx) }()
 	tick := time.NewTicker(5 * time.Second)

@@ -162,7 +162,7 @@ func (a *app) tellReplay(ctx context.Context, p *replay.Player) error {
 	wake, cancel := p.Wake()
 	defer cancel()
 	lines, run, at := plain{a.out}, p.Run(), p.Position()
-	fmt.Fprintf(lines, "replay of run %s: %s, %d trajectories, %s%s, %s long\n", run.ID, run.Title, len(run.Members), run.Model, simulatedMark(run.Simulate), at.Length.Round(time.Second))
+	fmt.Fprintf(lines, "replay of run %s: %s, %s, %s%s, %s long\n", run.ID, run.Title, count(len(run.Members), "trajectory"), run.Model, simulatedMark(run.Simulate), at.Length.Round(time.Second))
 	told, part := map[sessions.Key]bool{}, 0
 	for {
 		over := p.Position().Over // asked before: what is read then is all

@@ -36,7 +36,7 @@ func printTampered(b *strings.Builder, list []tampered) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nsigns of tampering in %d trajectories:\n", len(list))
+	fmt.Fprintf(b, "\nsigns of tampering in %s:\n", count(len(list), "trajectory"))
 	for i, t := range list {
 		if i == tamperedShown {
 			fmt.Fprintf(b, "… and %d more: --json lists them\n", len(list)-i)
