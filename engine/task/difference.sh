@@ -88,7 +88,8 @@ index_changes() {
 # differ prints the difference. git cannot read its own name of a binary file below a
 # folder whose name begins or ends with a blank, unless it is in quotes.
 differ() {
-  raw diff --cached --full-index --no-color --no-ext-diff --no-textconv --ignore-submodules=all --find-renames "$@" "$base" -- >"$work/patch"
+  raw diff --cached --full-index --no-color --no-ext-diff --no-textconv --ignore-submodules=all --find-renames "$@" "$base" -- >"$work/patch" ||
+    none "git cannot tell the difference: what was changed is too large for it"
   ! grep -a -q '^diff --git a/.*\( /\|/ \)' "$work/patch" ||
     sed -i 's#^diff --git a/\(.*\) b/\1$#diff --git "a/\1" "b/\1"#' "$work/patch"
 }

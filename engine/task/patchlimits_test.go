@@ -100,6 +100,15 @@ func TestPatchThatIsTooLarge(t *testing.T) {
 	if _, _, err := take("1000"); !errors.Is(err, ErrNoPatch) || !strings.Contains(err.Error(), "bytes, more than 1000") {
 		t.Errorf("%v", err)
 	}
+	tools := t.TempDir()
+	writeFiles(t, tools, map[string]string{"git": "#!/bin/sh\ncase $* in *--full-index*) echo 'fatal: Out of memory' >&2; exit 128 ;; esac\nPATH=" + quote(os.Getenv("PATH")) + " exec git \"$@\"\n"})
+	if err := os.Chmod(tools+"/git", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := runScript(t.Context(), h, differenceScript+takePatchScript, map[string]string{"ROLLBENCH_MAX_PATCH": "10000000", "PATH": tools + ":" + os.Getenv("PATH")}, patchLimit)
+	if err = withoutPatch(err); !errors.Is(err, ErrNoPatch) || !strings.HasSuffix(err.Error(), "git cannot tell the difference: what was changed is too large for it") {
+		t.Errorf("%v", err)
+	}
 	script := "setpriv --reuid 65534 --regid 65534 --clear-groups "
 	if os.Geteuid() != 0 {
 		script = ""
@@ -108,7 +117,7 @@ func TestPatchThatIsTooLarge(t *testing.T) {
 	}
 	h.sh(t, "chmod 000 src/a.py; chmod a+rx .. ../..; chmod -R a+rwX .git")
 	script = fmt.Sprintf("%ssh -c %s", script, quote("git config --global safe.directory '*' 2>/dev/null; "+differenceScript+takePatchScript))
-	_, err := runScript(t.Context(), h, script, map[string]string{"ROLLBENCH_MAX_PATCH": "10000000"}, patchLimit)
+	_, err = runScript(t.Context(), h, script, map[string]string{"ROLLBENCH_MAX_PATCH": "10000000"}, patchLimit)
 	if err = withoutPatch(err); !errors.Is(err, ErrNoPatch) || !strings.HasSuffix(err.Error(), "a changed file cannot be read") {
 		t.Errorf("%v", err)
 	}
