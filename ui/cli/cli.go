@@ -6,6 +6,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -186,9 +187,27 @@ endpoint: in a terminal as a workbench, with replies slow enough to be read alon
 	return root
 }
 
-// wrapFlags has helps break what flags do between words.
+// wrapFlags has helps break what flags do between words. Another template would say it
+// in a line, and link all that templates might call: 9 MB.
 func wrapFlags(root *cobra.Command, columns int) {
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", columns)))
+	usual := root.UsageFunc()
+	root.SetUsageFunc(func(c *cobra.Command) error {
+		var usage bytes.Buffer
+		out := c.OutOrStderr()
+		c.SetOut(&usage)
+		err := usual(c)
+		c.SetOut(out)
+		text := usage.String()
+		wrap := func(whole, narrow string) {
+			if whole = strings.TrimRight(whole, "\n"); whole != "" {
+				text = strings.Replace(text, whole, strings.TrimRight(narrow, "\n"), 1)
+			}
+		}
+		wrap(c.LocalFlags().FlagUsages(), c.LocalFlags().FlagUsagesWrapped(columns))
+		wrap(c.InheritedFlags().FlagUsages(), c.InheritedFlags().FlagUsagesWrapped(columns))
+		_, failed := io.WriteString(out, text)
+		return errors.Join(err, failed)
+	})
 }
 
 // knownCommand refuses what is no command, with the nearest ones.

@@ -57,7 +57,7 @@ draws as evenly as can be over its values; it needs --tasks. The same runs, flag
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&m.shares, "shares", defaultShares, "percent of each level, `LEVEL=N,…`, 100 together")
+	f.StringVar(&m.shares, "shares", defaultShares, "percent of each level as `LEVEL=N` parted by commas, 100 together")
 	f.IntVar(&m.size, "size", 0, "draw `N` instances")
 	f.Uint64Var(&m.seed, "seed", 0, "draw by this `SEED`")
 	f.StringVar(&m.balance, "balance", "", "draw evenly over the values of a `FIELD` of the tasks' rows, such as repo")
