@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,17 +12,17 @@ import (
 func TestSignalsThatBelongTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, first := context.WithCancel(t.Context())
-		atOnce := false
-		endAtOnceNext(ctx, func() { atOnce = true })
+		var atOnce atomic.Bool
+		endAtOnceNext(ctx, func() { atOnce.Store(true) })
 		first()
 		time.Sleep(sameStop - 1)
 		synctest.Wait()
-		if atOnce {
+		if atOnce.Load() {
 			t.Error("a signal right behind the first ends the process at once")
 		}
 		time.Sleep(1)
 		synctest.Wait()
-		if !atOnce {
+		if !atOnce.Load() {
 			t.Error("a later signal is not heeded")
 		}
 	})
