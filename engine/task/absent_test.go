@@ -16,10 +16,7 @@ import (
 func TestPolicyCannotHaveTheRewardAbsent(t *testing.T) {
 	in := &Instance{ID: "x", Workdir: "/testbed"}
 	h := openHost(t, in)
-	h.sh(t, gitSetup+`
-mkdir tests; touch tests/__init__.py
-echo 'def add(a, b): return a - b' >calc.py
-printf 'import unittest\nimport calc\nclass T(unittest.TestCase):\n    def test_zero(self):\n        self.assertEqual(calc.add(1, 0), 1)\n' >tests/test_calc.py
+	h.sh(t, gitSetup+wrongSum+`
 commit base; cp -r . ../seed; git rev-parse HEAD >../base
 mkdir tests/deep; touch tests/deep/__init__.py
 printf 'import unittest\nimport calc\nclass T(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(calc.add(1, 2), int(open("tests/data/three").read()))\n' >tests/deep/test_add.py

@@ -240,14 +240,17 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
+// wrongSum is a project in Python whose sum is a difference, with a test that passes.
+const wrongSum = `
+mkdir tests; touch tests/__init__.py
+echo 'def add(a, b): return a - b' >calc.py
+printf 'import unittest\nimport calc\nclass T(unittest.TestCase):\n    def test_zero(self):\n        self.assertEqual(calc.add(1, 0), 1)\n' >tests/test_calc.py`
+
 // A row's whole life, with a repository, its evaluation script and its parser.
 func TestRowEndToEnd(t *testing.T) {
 	in := &Instance{ID: "x", Workdir: "/testbed"}
 	h := openHost(t, in)
-	h.sh(t, gitSetup+`
-mkdir tests; touch tests/__init__.py
-echo 'def add(a, b): return a - b' >calc.py
-printf 'import unittest\nimport calc\nclass T(unittest.TestCase):\n    def test_zero(self):\n        self.assertEqual(calc.add(1, 0), 1)\n' >tests/test_calc.py
+	h.sh(t, gitSetup+wrongSum+`
 commit base
 printf 'import unittest\nimport calc\nclass T(unittest.TestCase):\n    def test_zero(self):\n        self.assertEqual(calc.add(1, 0), 1)\n    def test_add(self):\n        self.assertEqual(calc.add(1, 2), 3)\n' >tests/test_calc.py
 printf 'import unittest\nclass N(unittest.TestCase):\n    def test_new(self):\n        pass\n' >tests/test_new.py
