@@ -1,7 +1,6 @@
 package task
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -23,7 +22,7 @@ type program struct {
 }
 
 // programCase is an input and what must come of it: texts of stdin and stdout, or
-// the arguments of a call and its result, as exactJSON decodes them.
+// the arguments of a call and its result, as rows.Decode decodes them.
 type programCase struct {
 	in, out string
 	args    []any
@@ -66,7 +65,7 @@ func programRow(r rows.Row) (*program, error) {
 		}
 		text = string(data)
 	}
-	if value, err = exactJSON([]byte(text)); err != nil {
+	if value, err = rows.Decode([]byte(text)); err != nil {
 		return nil, r.Wrong(column+".ground_truth", "must be tests as JSON: %v", err)
 	}
 	switch tests := value.(type) {
@@ -81,19 +80,6 @@ func programRow(r rows.Row) (*program, error) {
 		return nil, r.Wrong(column+".ground_truth", "%s", err.Error())
 	}
 	return p, nil
-}
-
-// exactJSON decodes one value, whose numbers keep all of their digits.
-func exactJSON(data []byte) (v any, err error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	if rest := bytes.TrimSpace(data[d.InputOffset():]); len(rest) > 0 {
-		return nil, fmt.Errorf("%d bytes stand behind it", len(rest))
-	}
-	return v, nil
 }
 
 // testKeys are the names of tests, in the order in which they count.
@@ -205,7 +191,7 @@ func argumentsOf(v any) (args []any, err error) {
 			if line = strings.TrimSpace(line); line == "" {
 				continue
 			}
-			one, err := exactJSON([]byte(line))
+			one, err := rows.Decode([]byte(line))
 			if err != nil {
 				return nil, fmt.Errorf("the argument %.40q is no JSON: %w", line, err)
 			}
@@ -219,7 +205,7 @@ func argumentsOf(v any) (args []any, err error) {
 // resultOf a call: a value, or one as JSON in a text.
 func resultOf(v any) any {
 	if text, ok := v.(string); ok {
-		if inner, err := exactJSON([]byte(text)); err == nil {
+		if inner, err := rows.Decode([]byte(text)); err == nil {
 			return inner
 		}
 	}

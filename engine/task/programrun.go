@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rollbench/engine/task/answer"
+	"rollbench/engine/task/rows"
 	"rollbench/sandbox"
 )
 
@@ -167,7 +168,7 @@ func (r *programRun) try(ctx context.Context, c programCase) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	got, err := exactJSON(text)
+	got, err := rows.Decode(text)
 	if err != nil {
 		return fmt.Sprintf("it left a result that is no JSON: %v", err), nil
 	}

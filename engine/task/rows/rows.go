@@ -283,10 +283,12 @@ func parseJSON(data []byte) (any, error) {
 	if err := Exact(data); err != nil {
 		return nil, err
 	}
-	return decodeJSON(data)
+	return Decode(data)
 }
 
-func decodeJSON(data []byte) (any, error) {
+// Decode reads one value, whose numbers keep all of their digits (json.Number), and
+// nothing behind it.
+func Decode(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var v any
@@ -304,7 +306,7 @@ func parseObject(data []byte) (map[string]any, error) {
 	if err := Exact(data); err != nil {
 		return nil, err
 	}
-	v, err := decodeJSON(data)
+	v, err := Decode(data)
 	if err != nil {
 		return nil, brokenJSON(data, err)
 	}
